@@ -1,1 +1,1 @@
-"""What is known and who may say so: store, owners, policies, ledger, versions, decisions."""
+"""The registry: store, owners, policies, ledger, versions, decisions."""

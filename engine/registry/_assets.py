@@ -26,7 +26,7 @@ _AT_ONCE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the tables say about assets, as `ownership` asks for it."""
+    """The facts about assets in the tables, in the form that `ownership` needs."""
 
     connection: Connection
     memberships: Pairs = ()
@@ -34,7 +34,7 @@ class Facts:
     """Of tables, and the columns that their owners' vocabularies declare."""
     _members: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
     _fetched: dict[IRI, tuple[AssetKind | None, frozenset[IRI]]] = field(default_factory=dict)
-    """Kind and direct owners, asked for together; not for use after they were changed."""
+    """Kind and direct owners, fetched together; outdated once they change."""
     _encoded: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
     """As `encoded`, with one key more once they were read."""
 
@@ -44,7 +44,7 @@ class Facts:
             self._members[spelled] = self._members.get(spelled, _NOBODY) | {member}
 
     def fetch(self, iris: Iterable[IRI]) -> None:
-        """Ask about many assets in a few queries."""
+        """Fetch many assets in a few queries."""
         wanted = sorted(set(iris))
         kinds: dict[str, AssetKind] = {}
         parties: dict[str, set[IRI]] = {}
@@ -107,7 +107,7 @@ class Facts:
         return self.kind(iri) is not None
 
     def is_owned(self, iri: IRI) -> bool:
-        """Whether it is known, is so in another spelling, or may be a column of a known table."""
+        """Whether it is registered, also in another spelling, or may be a column of a registered table."""
         return self.is_known(iri) or bool(self.tables(iri) or ownership.spelled_otherwise(self, iri))
 
     def tables(self, iri: IRI) -> frozenset[IRI]:
@@ -115,7 +115,7 @@ class Facts:
         return ownership.tables(self, iri)
 
     def is_open(self, iri: IRI) -> bool:
-        """True for a collection of a hierarchy in force that nobody has claimed as an asset."""
+        """True for a collection of a hierarchy in force that is not registered as an asset."""
         if normalised_column(iri) not in self._members:
             return False
         return not (self.is_known(iri) or ownership.spelled_otherwise(self, iri))
@@ -131,7 +131,7 @@ def to_asset(row: Row[tuple[Any, ...]]) -> Asset:
 
 
 def claim_sources(connection: Connection, iris: Iterable[IRI], owner: IRI) -> None:
-    """Make those assets that nobody knows sources of that owner's."""
+    """Register unknown assets as sources of an owner."""
     facts = Facts(connection)
     facts.fetch(iris)
     new = [iri for iri in sorted(set(iris)) if not facts.is_known(iri)]
@@ -148,10 +148,10 @@ def claim_sources(connection: Connection, iris: Iterable[IRI], owner: IRI) -> No
 
 
 def check_spelling(facts: Facts, iri: IRI) -> None:
-    """Refuse another spelling of an IRI that is known: ledgers and lists of who withdrew go by one.
+    """Refuse another spelling of a registered IRI: ledgers and withdrawals go by one spelling.
 
     Raises:
-        UsageError: so it is.
+        UsageError: it is another spelling of a registered IRI.
     """
     spellings = () if facts.is_known(iri) else sorted(ownership.spelled_otherwise(facts, iri))
     if spellings:
@@ -161,19 +161,19 @@ def check_spelling(facts: Facts, iri: IRI) -> None:
 def _spelled_otherwise(iri: IRI, registered: IRI) -> UsageError:
     return UsageError(
         str(iri),
-        f"it is another spelling of `{registered}`, under which it is known",
+        f"it is another spelling of the registered IRI `{registered}`",
         "one spelling for each asset",
-        f"write `{registered}`",
+        f"use `{registered}`",
     )
 
 
 def without_columns(facts: Facts, iris: Collection[IRI]) -> list[IRI]:
-    """Those that can be no columns, of one another or of known tables: a column is no asset."""
+    """The IRIs that cannot be columns, of one another or of registered tables: a column is not an asset."""
     return [iri for iri in iris if facts.tables(iri) == _NOBODY and set(iris).isdisjoint(tables_of(iri))]
 
 
 def admit_output(connection: Connection, iri: IRI) -> None:
-    """Make the IRI an output; its owners follow from its inputs from now on."""
+    """Register the IRI as an output; from now on its owners follow from its inputs."""
     if find_asset(connection, iri) is None:
         values = {"iri": iri, "kind": AssetKind.OUTPUT, "registered_at": tick(connection)}
         connection.execute(insert(db.assets).values(values))
@@ -183,31 +183,31 @@ def admit_output(connection: Connection, iri: IRI) -> None:
 
 
 def add_owner(connection: Connection, iri: IRI, new: IRI) -> None:
-    """Make somebody an owner of a source."""
+    """Add an owner of a source."""
     if new not in Facts(connection).direct_owners(iri):
         connection.execute(insert(db.owners).values(iri=iri, party=new))
         note(connection, "asset", iri)
 
 
 def check_may_go(connection: Connection, iri: IRI, party: IRI) -> None:
-    """Refuse to take ownership of a source away from whoever has none, and from its last owner."""
+    """Refuse to remove a party who is not an owner, or the last owner of a source."""
     present = Facts(connection).direct_owners(iri)
     if party not in present:
         raise UsageError(str(iri), f"{party} does not own it", "an owner", "")
     if len(present) == 1:
         raise UsageError(
-            str(iri), "it would have no owner", "at least one owner", "add another owner first"
+            str(iri), "it would be left without an owner", "at least one owner", "add another owner first"
         )
 
 
 def remove_owner(connection: Connection, iri: IRI, party: IRI) -> None:
-    """Take ownership of a source away."""
+    """Remove an owner of a source."""
     connection.execute(delete(db.owners).where((db.owners.c.iri == iri) & (db.owners.c.party == party)))
     note(connection, "asset", iri)
 
 
 def check_owner_of_source(connection: Connection, iri: IRI, party: IRI) -> None:
-    """Refuse to change owners of what is no source, or on the word of somebody who does not own it."""
+    """Refuse a change of owners if the asset is not a source or the party does not own it."""
     asset = find_asset(connection, iri)
     if asset is None:
         raise UsageError(
@@ -216,7 +216,7 @@ def check_owner_of_source(connection: Connection, iri: IRI, party: IRI) -> None:
     if asset.kind is AssetKind.OUTPUT:
         raise UsageError(
             str(iri),
-            "it is an output: whoever owns its inputs owns it",
+            "it is an output, which the owners of its inputs own",
             "a source",
             "change the owners of its inputs",
         )
@@ -228,7 +228,7 @@ def check_owner_of_source(connection: Connection, iri: IRI, party: IRI) -> None:
 
 
 def insert_all(connection: Connection, statement: Insert, rows: Iterable[dict[str, Any]]) -> None:
-    """Insert what there is, which may be nothing."""
+    """Insert rows, of which there may be none."""
     if values := list(rows):
         connection.execute(statement, values)
 
@@ -241,7 +241,7 @@ def store_document(connection: Connection, digest: str, content: bytes) -> None:
 
 
 def to_text(time: datetime) -> str:
-    """A time as the tables hold it: in UTC, so that texts sort as times."""
+    """A time as the tables store it: in UTC, so that texts sort as times."""
     return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 

@@ -1,4 +1,4 @@
-"""Whom owners trust to say who belongs to which group and what to which purpose, inside a transaction.
+"""The authorities whose hierarchies owners trust, inside a transaction.
 
 A hierarchy decides who is meant by a policy. So for an owner's targets only those count that the owner
 added, or an authority that the owner trusts, such as the operator of a data market.
@@ -13,9 +13,9 @@ from smalti.vocab.terms import IRI
 
 
 def check_speaks_for_themselves(owner: IRI, by: IRI, what: str) -> None:
-    """Refuse to take somebody's word for an owner's."""
+    """Refuse a party who acts for another owner."""
     if owner != by:
-        raise UsageError(str(owner), f"{by} may not say {what}", "the owner", "let them do it")
+        raise UsageError(str(owner), f"{by} may not say {what}", "the owner", "ask the owner to do it")
 
 
 def trusted(connection: Connection) -> dict[IRI, frozenset[IRI]]:
@@ -45,7 +45,7 @@ def check_is_trusted(connection: Connection, owner: IRI, authority: IRI) -> None
 
 
 def distrust(connection: Connection, owner: IRI, authority: IRI) -> None:
-    """End that."""
+    """Let an authority's hierarchies count no longer."""
     where = (db.authorities.c.owner == owner) & (db.authorities.c.authority == authority)
     ended = update(db.authorities).where(where, db.authorities.c.ended_at.is_(None))
     connection.execute(ended.values(ended_at=tick(connection)))

@@ -53,7 +53,7 @@ def assets_of(facts: Facts, target: IRI) -> frozenset[IRI]:
 
 
 def _counted_wholes(facts: Facts, reached: set[IRI]) -> set[IRI]:
-    """The collections that consist of any of these, and were charged or learned from before that was known.
+    """The collections of any of these assets that were charged or trained on before that was known.
 
     Another collection is not counted: its members may be different people's.
     """
@@ -86,7 +86,7 @@ def _unversioned(connection: Connection, iri: IRI) -> IRI:
 
 
 def check_owner(facts: Facts, target: IRI, by: IRI) -> None:
-    """Refuse figures to whoever owns no part of a target."""
+    """Refuse figures to a party who owns no part of a target."""
     asset = _unversioned(facts.connection, target)
     if not facts.is_known(asset) and not facts.members(asset):
         raise UsageError(
@@ -148,7 +148,7 @@ def fits(connection: Connection, new: Charge, ceiling: Ceiling, assets: Iterable
 
 
 def add(connection: Connection, new: Charge, assets: Iterable[IRI]) -> None:
-    """Write a charge down that `fits`, and add it to the one ledger of all that it is about."""
+    """Record a charge that `fits`, and add it to the one ledger of its respondents."""
     members = _members(new, assets)
     ledger = _join(connection, members)
     values = _to_values(new) | {"target": _unversioned(connection, new.target)}
@@ -200,7 +200,7 @@ def _as_members(assets: Iterable[IRI], inputs: Iterable[str]) -> list[str]:
 
 
 def _ledgers(connection: Connection, members: Iterable[str]) -> list[Row[tuple[Any, ...]]]:
-    """Those that have any of these members, each once."""
+    """The ledgers with any of these members, each once."""
     wanted, ledgers_by_id = sorted(set(members)), {}
     for start in range(0, len(wanted), _AT_ONCE):
         some = db.ledger_members.c.member.in_(wanted[start : start + _AT_ONCE])
@@ -211,7 +211,7 @@ def _ledgers(connection: Connection, members: Iterable[str]) -> list[Row[tuple[A
 
 
 def _join(connection: Connection, members: list[str]) -> int:
-    """The one ledger of these members; ledgers that had some of them become one, and lose nothing."""
+    """The one ledger of these members; joins the ledgers that have some of them, and loses no charge."""
     ledgers = _ledgers(connection, members)
     if ledgers:
         kept, others = ledgers[0].id, [row.id for row in ledgers[1:]]
@@ -245,7 +245,7 @@ def _set(
 
 
 def _relations(ledgers: Iterable[Row[tuple[Any, ...]]]) -> frozenset[NeighboringRelation]:
-    """What the charges of ledgers are about."""
+    """The neighbouring relations of the charges in ledgers."""
     return frozenset(NeighboringRelation(name) for row in ledgers for name in row.neighbors.split())
 
 

@@ -1,4 +1,4 @@
-"""Who may say what data a target is, inside a transaction."""
+"""Who may bind a target to data, inside a transaction."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from smalti.vocab.terms import IRI
 
 
 def check_claim(connection: Connection, facts: Facts, source: IRI, inputs: Iterable[str], by: IRI) -> None:
-    """Refuse whoever bound a source to data to be its owner; where it has none, the first one becomes it.
+    """Refuse a party who binds another owner's source to data; the first to bind an unowned one owns it.
 
     Raises:
         UsageError: somebody else owns it, and it was never read with these digests.
@@ -43,7 +43,7 @@ def check_binds(facts: Facts, iri: IRI, by: IRI) -> None:
 
 
 def check_still_binds(connection: Connection, facts: Facts, record: NewVersion) -> None:
-    """Refuse what somebody bound as an owner who owns it no longer, unless an owner bound the same."""
+    """Refuse inputs bound by a party who no longer owns them, unless an owner bound the same data."""
     inputs = [file.hmac for file in record.report.inputs]
     for source in record.inputs:
         is_theirs = record.bound_by in facts.full_owners_or(source.iri, record.bound_by)
@@ -52,7 +52,7 @@ def check_still_binds(connection: Connection, facts: Facts, record: NewVersion) 
         ):
             raise UsageError(
                 str(source.iri),
-                f"{record.bound_by} does not own it any more, and said what data it is",
+                f"{record.bound_by} bound it to data, and no longer owns it",
                 "the data that an owner bound to it",
                 "let an owner bind it (--owner)",
             )

@@ -1,4 +1,4 @@
-"""How a registry's database is opened, read and changed: a file of SQLite's, or PostgreSQL by address."""
+"""Open, read and change a registry's database: an SQLite file, or PostgreSQL by address."""
 
 import logging
 import os
@@ -50,12 +50,12 @@ _SQLITE_PROBLEMS: Final = {
 _SERVER_PROBLEMS: Final = {
     "08": ("the database server does not answer", "check that it runs, and the address"),
     "28": ("the database server refuses the user", "check the user and the password"),
-    "3D": ("the database does not exist", "make it, or mend the address"),
+    "3D": ("the database does not exist", "create it, or correct the address"),
     "53": ("the database server has no room left", "make room, then try again"),
     "55": ("another program is writing to it", "try again when that program has ended"),
     "57": ("the database server ended the connection", "try again"),
     "40": ("another program is writing to it", "try again"),
-    "42501": ("the user may not do that", "let the database's owner grant it"),
+    "42501": ("the user lacks a permission", "ask the database's owner to grant it"),
 }
 _UNREACHABLE: Final = ("the database server does not answer", "check that it runs, and the address")
 
@@ -65,14 +65,14 @@ R = TypeVar("R")
 
 
 def unchecked(_connection: Connection) -> None:
-    """The check of a change that nothing stands in the way of."""
+    """The check of a change that is always allowed."""
 
 
 class Database:
     """Transactions on the registry's database.
 
-    A file is made by the first write, complete and at once: a missing file reads as an empty registry,
-    and no reader ever sees half a schema. A registry of an older version is mended when it is opened.
+    The first write creates the file, complete and at once: a missing file reads as an empty registry,
+    and no reader ever sees half a schema. A registry of an older version is migrated when it is opened.
 
     Writers come one by one: on SQLite by its write lock, on PostgreSQL by an advisory lock that is taken
     before anything is read. A writer therefore sees what all earlier ones did, and never fails because of
@@ -80,10 +80,10 @@ class Database:
     """
 
     def __init__(self, location: Path | str) -> None:
-        """Nothing is opened yet.
+        """Remember the location; nothing is opened yet.
 
         Args:
-            location: of the file, or the address of a server.
+            location: the path of a file, or the address of a server.
         """
         file = location if isinstance(location, Path) else _sqlite_file(location)
         self.path = None if file is None else Path(os.path.abspath(file))
@@ -126,7 +126,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction, all or nothing; makes the registry where there is none. For `change`.
+        """One transaction, all or nothing; creates the registry if there is none. For `change`.
 
         Raises:
             RegistryError: the database cannot be written; nothing was changed.
@@ -155,10 +155,11 @@ class Database:
         refused makes none.
 
         Args:
-            check: raises what stands in the way; changes nothing. Asked once or twice.
-            write: makes the change, from what the check in its transaction found; raises where the outcome
-                may not be.
-            looks_first: whether to look where there is a registry, too; not where checks cost much.
+            check: raises an error if the change is refused; changes nothing. Called once or twice.
+            write: makes the change, from the result of the check in its transaction; raises an error if the
+                outcome is not allowed.
+            looks_first: whether to check before the transaction where a registry exists; False where the
+                check is expensive.
 
         Raises:
             RegistryError: the database cannot be written; nothing was changed.
@@ -195,7 +196,7 @@ class Database:
         return {"isolation_level": "READ COMMITTED" if writes else "REPEATABLE READ"}
 
     def _create(self, path: Path) -> None:
-        """Make the file complete under another name, then link it to its own: exclusive and atomic."""
+        """Create the file complete under another name, then link it to its own: exclusive and atomic."""
         draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:
             os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -208,15 +209,15 @@ class Database:
         except OSError as error:
             raise RegistryError(
                 self.name,
-                f"the registry cannot be made ({error.strerror})",
-                "a file in a folder that exists, on a local disk, and that you may write to",
-                "make the folder, or name another file with --registry",
+                f"the registry cannot be created ({error.strerror})",
+                "a file in an existing, writable folder on a local disk",
+                "create the folder, or name another file with --registry",
             ) from None
         finally:
             draft.unlink(missing_ok=True)
 
     def _prepare(self) -> None:
-        """See that this is a registry of the present version; mend an older one."""
+        """Check that this is a registry of the current version; migrate an older one."""
         if self._is_checked:
             return
         version = self._version()
@@ -228,7 +229,7 @@ class Database:
             raise RegistryError(
                 self.name,
                 f"the registry has schema version {version}",
-                f"version {SCHEMA_VERSION}, which is what this smalti knows",
+                f"version {SCHEMA_VERSION}, which this smalti uses",
                 "use the smalti that wrote it, or a newer one",
             )
         self._is_checked = True
@@ -254,7 +255,7 @@ class Database:
 
 
 class _Watch:
-    """Asks a file of SQLite's for its revision; keeps it open, because opening it takes most of the time.
+    """Reads the revision of an SQLite file; keeps it open, because opening it takes most of the time.
 
     Not for several threads at once. An open connection holds no lock between questions.
     """
@@ -384,7 +385,7 @@ def _server_engine(url: str) -> Engine:
         if address.get_backend_name() != "postgresql":
             raise RegistryError(
                 _without_password(url),
-                f"registries are not kept in `{address.get_backend_name()}`",
+                f"a registry cannot be stored in `{address.get_backend_name()}`",
                 "a path, or an address such as postgresql://host/database",
                 "name a file, or a database of PostgreSQL",
             )
@@ -396,7 +397,7 @@ def _server_engine(url: str) -> Engine:
             _without_password(url),
             f"the registry's address cannot be used ({type(error).__name__})",
             "a path, or an address such as postgresql://host/database with its driver installed",
-            "install smalti with the extra `postgresql`, or mend the address",
+            "install smalti with the extra `postgresql`, or correct the address",
         ) from None
     _forget_after_fork(weakref.ref(engine))
     return engine
@@ -412,7 +413,7 @@ def _forget_after_fork(engine_ref: "weakref.ref[Engine]") -> None:
 
 
 def _sqlite_file(url: str) -> Path | None:
-    """The file that an address means, where it is one of SQLite's."""
+    """The file of an SQLite address; None for other databases."""
     with suppress(SQLAlchemyError, ValueError):
         address = make_url(url)
         if address.get_backend_name() == "sqlite" and address.database:

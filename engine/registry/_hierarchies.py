@@ -24,7 +24,7 @@ from smalti.vocab.terms import IRI
 
 @dataclass(frozen=True, slots=True)
 class Vocabularies:
-    """The documents of hierarchies, read once each."""
+    """The documents of hierarchies, each read once."""
 
     _read: dict[str, Vocabulary] = field(default_factory=dict)
 
@@ -58,9 +58,9 @@ def read_new(document: bytes, name: str) -> Vocabulary:
         left, right = vocabulary.assets.exact[0]
         raise PolicyError(
             name,
-            f"it says that the assets `{left}` and `{right}` are the same",
+            f"it declares the assets `{left}` and `{right}` to be the same",
             "one IRI for each asset: policies and owners are recorded under it",
-            "leave it out",
+            "remove the statement",
         )
     return vocabulary
 
@@ -72,20 +72,20 @@ def check_name(in_force: Iterable[StoredHierarchy], name: str, party: IRI) -> No
             raise UsageError(
                 name,
                 f"{stored.party} has added a hierarchy of that name",
-                "a name of its own",
+                "an unused name",
                 "choose another name, or ask them to remove it",
             )
 
 
 def check_assets(facts: ownership.Facts, name: str, vocabulary: Vocabulary, party: IRI) -> None:
-    """Refuse a hierarchy that speaks of assets of other people's."""
+    """Refuse a hierarchy about assets that other parties own."""
     for table, column in vocabulary.columns:
         if party not in ownership.full_owners(facts, table):
             raise UsageError(
                 name,
-                f"{party} does not own `{table}`, and may not say that `{column}` is a column of it",
-                "tables that are known, and that the party owns wholly",
-                "let its owner say so, or add a policy about it first if nobody owns it",
+                f"{party} does not own `{table}`, and may not declare its column `{column}`",
+                "registered tables that the party fully owns",
+                "ask its owner to declare it; if nobody owns it, add a policy about it first",
             )
     for member, collection in vocabulary.assets.broader:
         for asset in (member, collection):
@@ -93,9 +93,9 @@ def check_assets(facts: ownership.Facts, name: str, vocabulary: Vocabulary, part
             if not is_open and party not in ownership.full_owners(facts, asset):
                 raise UsageError(
                     name,
-                    f"{party} does not own `{asset}`, and may not say what belongs together with it",
-                    "assets that are known, and that the party owns wholly",
-                    "let its owner add that membership, or add a policy about it first if nobody owns it",
+                    f"{party} does not own `{asset}`, and may not declare memberships of it",
+                    "registered assets that the party fully owns",
+                    "ask its owner to add the membership; if nobody owns it, add a policy about it first",
                 )
 
 

@@ -1,4 +1,4 @@
-"""The time and the order of what is written to a registry: its clock, and the changes that are followed."""
+"""The clock of a registry, and its ordered journal of changes, which indexes follow."""
 
 import secrets
 from collections.abc import Iterable
@@ -25,8 +25,8 @@ def wall_clock() -> datetime:
 def tick(connection: Connection) -> str:
     """The time of a writing transaction, later than all that the registry holds, as its tables hold it.
 
-    Which of two things came first is asked of these times, and a clock that is ahead or behind must not
-    answer it. So where this machine's clock is behind what others wrote, the time goes on from that.
+    These times decide which of two events came first, even where the clocks of machines differ. So where
+    this machine's clock is behind the last recorded time, the time continues from that one.
     """
     last, now = last_tick(connection), wall_clock()
     time = now if last is None else max(now, last + 2 * _LEAST)
@@ -40,7 +40,7 @@ def tick(connection: Connection) -> str:
 
 
 def last_tick(connection: Connection) -> datetime | None:
-    """The time of the last thing that was written; None: nothing was, or by an earlier smalti."""
+    """The time of the last write; None: nothing was written, or an earlier smalti wrote it."""
     value = connection.execute(select(db.meta.c.value).where(db.meta.c.key == CLOCK)).scalar()
     return None if value is None else datetime.fromisoformat(value)
 
@@ -52,12 +52,12 @@ def moment(connection: Connection) -> datetime:
 
 
 def note(connection: Connection, kind: str, subject: str) -> None:
-    """Write down that something was changed, for the indexes that follow; part of the transaction."""
+    """Record a change for the indexes that follow; part of the transaction."""
     note_all(connection, kind, [subject])
 
 
 def note_all(connection: Connection, kind: str, subjects: Iterable[str]) -> None:
-    """Write down that several things of a kind were changed."""
+    """Record changes of several subjects of one kind."""
     rows = [{"kind": kind, "subject": subject, "token": secrets.token_hex(8)} for subject in subjects]
     if rows:
         connection.execute(insert(db.changes), rows)

@@ -47,7 +47,7 @@ def check_is_trusted(connection: Connection, owner: IRI, thumbprint: str) -> Non
 
 
 def listed(connection: Connection) -> tuple[TrustedKey, ...]:
-    """All keys that were ever trusted, in the order in which they were."""
+    """All keys that were ever trusted, in that order."""
     rows = connection.execute(select(db.keys).order_by(db.keys.c.id)).all()
     return tuple(_to_key(row) for row in rows)
 
@@ -55,10 +55,10 @@ def listed(connection: Connection) -> tuple[TrustedKey, ...]:
 def check_signature(
     connection: Connection, owner: IRI, document: bytes, signature: bytes | None, name: str
 ) -> str | None:
-    """The thumbprint of the key that signed a document of an owner's; None where none needs to.
+    """The thumbprint of the key that signed an owner's document; None if no signature is needed.
 
     Once a key was trusted for an owner, each document needs a signature, also after all keys were revoked:
-    otherwise whoever makes keys be revoked could do without.
+    otherwise revoking the keys would remove the need for one.
 
     Raises:
         UsageError: a signature is missing, or is not that of a trusted key on these bytes.
@@ -69,9 +69,9 @@ def check_signature(
     if signature is None:
         raise UsageError(
             name,
-            f"it is not signed, and policies of {owner} must be: a key of theirs is on record",
+            f"it is not signed, but policies of {owner} must be: the registry has a key of this owner",
             "a detached signature by a key that is trusted for the owner",
-            "sign the document, or let its owner do so",
+            "sign the document, or ask its owner to sign it",
         )
     rows = connection.execute(_trusted(owner).order_by(db.keys.c.id)).all()
     keys = [PublicKey(row.thumbprint, row.pem) for row in rows]

@@ -1,7 +1,7 @@
-"""Making a registry's tables, and making an older registry one of this version.
+"""Create a registry's tables, and migrate an older registry to the current version.
 
-A step speaks of tables, rows and texts as they were when it was written, and of nothing else: what the
-registry means by them today may change, and a registry that waited for years is mended as ever.
+A step uses only the tables, rows and texts as they were when it was written: what they mean today may
+change, and the migration of an old registry must not.
 """
 
 import json
@@ -44,19 +44,19 @@ _ledger_members: Final = Table(
 
 
 def create_schema(connection: Connection) -> None:
-    """Make the tables that are not there yet; a registry without a version gets the present one."""
+    """Create missing tables; a registry without a version gets the current one."""
     db.metadata.create_all(connection)
     if not schema_version(connection):
         connection.execute(insert(db.meta).values(key="schema", value=str(SCHEMA_VERSION)))
 
 
 def schema_version(connection: Connection) -> str:
-    """As the registry says it; empty where it says none."""
+    """The version that the registry states; empty if it states none."""
     return connection.execute(select(db.meta.c.value).where(db.meta.c.key == "schema")).scalar() or ""
 
 
 def mend(connection: Connection) -> None:
-    """Make an older registry one of this version: its tables stay as they are, and others join them."""
+    """Migrate an older registry to this version: its tables stay, and missing ones are added."""
     version = schema_version(connection)
     if version not in MENDABLE_VERSIONS:
         return  # another process was first
@@ -79,7 +79,7 @@ def mend(connection: Connection) -> None:
 
 
 def _fill_ledgers(connection: Connection) -> None:
-    """Note what the runs read that were registered before there were ledgers; nothing was charged then."""
+    """Note what earlier runs read, registered before ledgers existed; nothing was charged then."""
     assets: dict[int, set[str]] = {}
     for row in connection.execute(text("SELECT version, input FROM lineage")).all():
         assets.setdefault(row.version, set()).add(row.input)

@@ -17,10 +17,10 @@ def same_respondents(
     by: IRI | None = None,
     said_by: IRI | None = None,
 ) -> frozenset[IRI]:
-    """The assets that the ledgers of some targets are found by.
+    """The assets that share the ledgers of some targets.
 
-    What belongs together is the word of its owners, here as everywhere: nobody else joins a ledger. A
-    policy says it in its issuer's name, and not in that of other owners of its target.
+    Only the owners of assets may declare that they belong together; nobody else joins ledgers. A policy
+    declares it in its issuer's name, not for the other owners of its target.
 
     Args:
         connection: of the transaction.
@@ -42,7 +42,7 @@ def same_respondents(
 
 
 def _speakers(facts: Facts, targets: Iterable[IRI], by: IRI | None) -> frozenset[IRI] | None:
-    """Who may say what belongs to some targets: their owners; None where nobody is known to own one."""
+    """Who may declare memberships of some targets: their owners; None where a target has no known owner."""
     speakers: set[IRI] = set()
     for target in targets:
         if facts.is_known(target):
@@ -55,5 +55,5 @@ def _speakers(facts: Facts, targets: Iterable[IRI], by: IRI | None) -> frozenset
 
 
 def _may_say(facts: Facts, pair: tuple[IRI, IRI], speakers: frozenset[IRI]) -> bool:
-    """Whether one of them owns both, as far as anybody does."""
+    """Whether one speaker owns both assets, as far as they are owned."""
     return any(all(party in facts.full_owners_or(asset, party) for asset in pair) for party in speakers)

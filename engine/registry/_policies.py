@@ -1,4 +1,4 @@
-"""Policies, inside a transaction: who may add one, what is in force, and how a stored one is read again."""
+"""Add, end, find and read stored policies, inside a transaction."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ _MAX_PARAMETERS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class NewPolicies:
-    """What a document brings."""
+    """The policies of a new document."""
 
     policies: tuple[Policy, ...]
     document: bytes
@@ -61,7 +61,7 @@ class NewPolicies:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The uids that a document uses, for which targets."""
+    """The uids that a document uses, and the targets that it is about."""
 
     uids: frozenset[IRI]
     targets: list[IRI]
@@ -91,7 +91,7 @@ def uids_of(policy: Policy) -> frozenset[IRI]:
 
 @dataclass(slots=True)
 class Reader:
-    """Reads policy documents, each once; what a stored one inherits comes from the parents of its time."""
+    """Reads policy documents, each once; a stored one inherits from the parents that it was added with."""
 
     _alone: dict[tuple[str, str], tuple[Policy, ...]] = field(default_factory=dict)
     """Documents without stored parents, by digest and name; nothing where one is not understood."""
@@ -274,14 +274,14 @@ def _parents_of_document(connection: Connection, entry: Row[tuple[Any, ...]]) ->
 def check_new(
     connection: Connection, reader: Reader, facts: Facts, new: NewPolicies, ending: Collection[int]
 ) -> None:
-    """Refuse what the issuer may not add.
+    """Refuse policies that the issuer may not add.
 
     Args:
         connection: of the transaction.
         reader: of stored policies.
         facts: about the assets, with the memberships in force.
         new: what would be added.
-        ending: the entries in whose place it would be.
+        ending: the entries that it would replace.
 
     Raises:
         PolicyError: a rule names an assigner who is no owner.
@@ -300,7 +300,7 @@ def check_new(
             str(new.policies[0].where),
             f"the uid `{taken}` is used by another document",
             "uids that no other document in force uses, of this issuer or about these targets",
-            "put it in the other's place with `smalti policy add --replace`, or give it another uid",
+            "replace the other document with `smalti policy add --replace`, or use another uid",
         )
 
 
@@ -327,7 +327,7 @@ def _check_target(connection: Connection, facts: Facts, policy: Policy, target: 
                 str(nested.where),
                 f"the assigner `{assigner}` does not own `{target}`",
                 "an owner of the target, or no assigner",
-                "mend the assigner, or ask an owner to make them one",
+                "correct the assigner, or ask an owner to add it as an owner",
             )
 
 
@@ -372,7 +372,7 @@ def _check_is_no_version(connection: Connection, policy: Policy, target: IRI) ->
             str(policy.where),
             f"`{target}` is one version of `{version.target}`",
             "policies about an output, which hold for all of its versions",
-            "write the output's IRI",
+            "use the output's IRI",
         )
 
 

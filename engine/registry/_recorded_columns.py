@@ -1,4 +1,4 @@
-"""What recorded plans tell of the columns of tables, inside a transaction."""
+"""The columns of tables according to recorded plans, inside a transaction."""
 
 import json
 from contextlib import suppress
@@ -29,14 +29,14 @@ class RecordedColumns:
     """The columns that plans read, by name and IRI."""
 
     def known_to(self, owners: frozenset[IRI]) -> KnownColumns:
-        """What that tells, where these parties own the asset or a part of it."""
+        """The known columns, where these parties own the asset or a part of it."""
         columns = known_columns(self.table, self.read, is_believed=False) if self.read else NO_COLUMNS
         for described in self.whole:
             columns |= columns_of_table(self.table, described, owners)
         return columns
 
     def names(self, iri: IRI) -> bool:
-        """Whether anything recorded names a column so."""
+        """Whether a recorded column has this IRI."""
         columns = self.read.union(*(described.columns for described in self.whole))
         named = {name for pair in columns for name in (pair[1], column_iri(self.table, pair[0]))}
         return normalised_column(iri) in map(normalised_column, named)
@@ -70,7 +70,7 @@ def recorded_columns(connection: Connection, target: IRI) -> RecordedColumns:
 
 
 def _columns_read(plan: str) -> tuple[tuple[tuple[str, IRI], ...], bool]:
-    """The columns of its input that a recorded plan tells of, and whether these are all.
+    """The columns of its input that a recorded plan names, and whether these are all.
 
     None where its form is another version's.
     """

@@ -1,4 +1,4 @@
-"""What the rooms of a registry share."""
+"""The database and caches that the rooms of a registry share."""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ from smalti.engine.registry._policies import Reader
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """One database, and what was read from its documents."""
+    """One database, and caches of its documents."""
 
     database: Database
     reader: Reader = field(default_factory=Reader, repr=False)

@@ -58,7 +58,7 @@ def check_record(connection: Connection, facts: Facts, record: NewVersion) -> No
         raise UsageError(
             str(record.policy_uid),
             f"{record.issuer} does not own what it is about",
-            "a policy of an owner",
+            "a policy issued by an owner",
             "ask an owner of the inputs to add it",
         )
 
@@ -84,7 +84,7 @@ def check_may_be_stored(
             str(new.policies[0].where),
             f"the uid `{uid}` is used by another document",
             "uids that no other document in force uses, of this issuer or about these targets",
-            "give it another uid, or put it in force with `smalti policy add --replace`",
+            "use another uid, or add it with `smalti policy add --replace`",
         )
 
 
@@ -125,7 +125,7 @@ def end_intent(connection: Connection, run: str) -> bool:
 def check_output_iri(
     connection: Connection, facts: Facts, output: IRI, inputs: Sequence[IRI], speakers: "Speakers"
 ) -> None:
-    """An output never takes over an IRI that stands for other people's data, or for something in use.
+    """Refuse an output IRI that stands for other parties' data, or that is in use.
 
     That the new owners own the output so far is not enough: anybody can make somebody else a co-owner of
     an input. So whoever says what the output is must own what stands under its IRI.
@@ -165,7 +165,7 @@ class Speakers:
 
 
 def _in_use(connection: Connection, facts: Facts, output: IRI) -> str | None:
-    """What else an IRI stands for, that is no asset of its own."""
+    """What an IRI stands for besides an asset of its own; None: nothing."""
     run = output.removeprefix(VERSION_PREFIX)
     version = select(db.versions.c.id).where(db.versions.c.run == run)
     if run != output and connection.execute(version).first() is not None:
@@ -175,14 +175,14 @@ def _in_use(connection: Connection, facts: Facts, output: IRI) -> str | None:
     for table in facts.tables(output):
         if recorded_columns(connection, table).names(output):
             return f"it is a column of `{table}`"
-    return "a run has read a column of that IRI" if tables_with_column(connection, output) else None
+    return "a run has read a column with that IRI" if tables_with_column(connection, output) else None
 
 
 def _taken(output: IRI, problem: str) -> UsageError:
     return UsageError(
         str(output),
         f"the output cannot be registered: {problem}",
-        "an IRI that is free, or that is an output of the same owners",
+        "an unused IRI, or that of an output of the same owners",
         "name another `output` in the policy",
     )
 

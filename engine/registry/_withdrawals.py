@@ -28,7 +28,7 @@ class Window:
 
 
 def check(connection: Connection, facts: Facts, target: IRI, by: IRI) -> None:
-    """Refuse a list by somebody who owns nothing of the target, and for data that shows no respondents."""
+    """Refuse withdrawals by a party who owns no part of the target, or from data without respondents."""
     kind = facts.kind(target)
     if kind is None:
         raise UsageError(
@@ -44,9 +44,9 @@ def check(connection: Connection, facts: Facts, target: IRI, by: IRI) -> None:
         made_from = sorted({source.iri for version in versions for source in version.inputs})
         raise UsageError(
             str(target),
-            "its rows do not tell who they are about",
+            "its rows do not identify respondents",
             "a target with a respondent column",
-            f"withdraw from what it was made from ({', '.join(made_from)}), and make it anew",
+            f"withdraw from its inputs ({', '.join(made_from)}), and publish it again",
         )
 
 
@@ -59,7 +59,7 @@ def column_of(connection: Connection, target: IRI, named: str | None) -> str:
     """The column that respondents are listed by: as it is named, or as runs on the target counted them.
 
     Raises:
-        UsageError: nobody says which one it is, or it is not the one that others were listed by.
+        UsageError: the column is not known, or earlier respondents were listed by another one.
     """
     so_far = select(db.withdrawals.c.respondent).where(db.withdrawals.c.target == target)
     made_from = (
@@ -76,22 +76,22 @@ def column_of(connection: Connection, target: IRI, named: str | None) -> str:
     if column is None or (named is None and len(before or run_columns) > 1):
         raise UsageError(
             str(target),
-            "nothing tells which column the list is about",
+            "its respondent column is not known",
             "the name of the respondent column",
             "name it with --column",
         )
     if before and column not in before:
         raise UsageError(
             str(target),
-            f"respondents were listed by the column `{min(before)}` before, and not by `{column}`",
+            f"earlier respondents were listed by the column `{min(before)}`, not by `{column}`",
             "one respondent column for one target",
-            "list everybody by the same column",
+            "list all respondents by the same column",
         )
     return column
 
 
 def add(connection: Connection, target: IRI, column: str, respondents: Iterable[frozenset[str]]) -> None:
-    """Add respondents, each by all digests of the same value; who is there already stays as they are."""
+    """Add respondents, each by all digests of one value; listed respondents stay unchanged."""
     query = select(db.withdrawals.c.hmac).where(db.withdrawals.c.target == target)
     already_listed = set(connection.execute(query).scalars())
     now, rows = tick(connection), []

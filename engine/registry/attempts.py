@@ -1,4 +1,4 @@
-"""Attempts at a model: each counts, whatever became of it.
+"""Attempts to train a model: each counts, whatever its outcome.
 
 Whoever may train and audit again and again gets a model through in the end, by chance alone. So the
 attempts at models of the same data share one probability of error, whatever the models are called: attempt
@@ -28,7 +28,7 @@ _LEAST_ERROR: Final = Fraction(1, 10**12)
 
 
 class AttemptState(StrEnum):
-    """What became of an attempt."""
+    """The outcome of an attempt."""
 
     BEGUN = "begun"
     """Under way, or its process died: the registry does not tell them apart."""
@@ -45,7 +45,7 @@ class AttemptState(StrEnum):
 
 
 class AttemptReason(StrEnum):
-    """Why an attempt came to no figures; for the owners, as `state` is."""
+    """Why an attempt has no figures; for the owners, as `state` is."""
 
     TOO_LITTLE = "too little data"
     DIVERGED = "diverged"
@@ -58,14 +58,12 @@ class AttemptReason(StrEnum):
 
 
 _SENTENCES: Final = {
-    AttemptReason.TOO_LITTLE: (
-        "The data was too little for the audit, or the audited records lacked a class"
-    ),
+    AttemptReason.TOO_LITTLE: ("The audit had too little data, or the audited records lacked a class"),
     AttemptReason.DIVERGED: (
-        "The training diverged: the weights of the model are no finite numbers, or give no confidences"
+        "The training diverged: the model's weights are not finite, or yield no confidences"
     ),
     AttemptReason.SHADOWS_DIVERGED: (
-        "The training of a shadow model diverged: its weights are no finite numbers, or give no confidences"
+        "The training of a shadow model diverged: its weights are not finite, or yield no confidences"
     ),
 }
 
@@ -145,7 +143,7 @@ def check_computable(confidence: Decimal, number: int) -> None:
     if error_of_attempt(confidence, number) < _LEAST_ERROR:
         raise PlanError(
             "the audit",
-            "so many attempts were made at models of this data that another one has no limits to compute",
-            "a share of the error that limits can be computed with",
+            "too many attempts were made at models of this data: limits of another one cannot be computed",
+            "a share of the error that is large enough to compute limits",
             "ask for a lower confidence in the duty (`smalti:confidence`)",
         )

@@ -1,4 +1,4 @@
-"""Whose word counts: from a request and the registry to a decision.
+"""Decide a request by the policies in the registry that count.
 
 Only the owners of a target speak for it. The party of a request and the person who submits a policy are
 asserted by the caller and trusted; authentication belongs to whatever embeds this.
@@ -79,7 +79,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """What one decision is made with."""
+    """The inputs of one decision."""
 
     registry: Registry
     snapshot: Snapshot
@@ -90,7 +90,7 @@ class _Judge:
 
 @dataclass(frozen=True, slots=True)
 class _Submitted:
-    """A submission that counts."""
+    """A submitted policy that counts."""
 
     policy: Policy
     """As an owner of the targets says it (`submissions`)."""
@@ -188,7 +188,7 @@ def check_still_permitted(registry: Registry, record: NewVersion) -> None:
     except PolicyError:  # a parent has ended
         policy = None
     if policy is None:
-        raise _no_longer(record, Reason("what its policy inherits from has ended", record.policy_uid))
+        raise _no_longer(record, Reason("a parent of its policy has ended", record.policy_uid))
     permitted = record.permitted
     request = _request_of(record) if permitted is None else permitted.request
     submission = Submission(policy, record.issuer, record.document, record.signature)
@@ -205,13 +205,13 @@ def check_still_permitted(registry: Registry, record: NewVersion) -> None:
     if not same:
         raise _no_longer(record, *decision.reasons)
     if not any(_withholds_no_more(grant, permitted) for grant in same):
-        raise _no_longer(record, Reason("the use of one of its columns is prohibited by now"))
+        raise _no_longer(record, Reason("the use of one of its columns is now prohibited"))
     if not all(
         _names_existing_columns(registry, record, source.iri, grant)
         for source in record.inputs
         for grant in same
     ):
-        text = "nothing tells any more which of its columns are prohibited: its owners are others by now"
+        text = "its owners have changed, and which of its columns are prohibited is no longer known"
         raise _no_longer(record, Reason(text))
 
 
@@ -255,9 +255,9 @@ def _no_longer(record: NewVersion, *reasons: Reason) -> UsageError:
     why = reasons[0].text if reasons else "no rule permits it"
     return UsageError(
         str(record.policy_uid),
-        f"the run is not permitted any more: {why}",
+        f"the run is no longer permitted: {why}",
         "a run that is still permitted when it is recorded",
-        "`smalti decide --explain` tells what is permitted now",
+        "`smalti decide --explain` shows what is permitted now",
     )
 
 
@@ -427,7 +427,9 @@ def _with_charges(
 def _not_understood(snapshot: Snapshot, entries: Iterable[Entry]) -> Reason | None:
     for entry in entries:
         if snapshot.policy(entry) is None:
-            return Reason("this version of smalti does not understand it, which denies", entry.uid)
+            return Reason(
+                "this version of smalti does not understand it, which denies the request", entry.uid
+            )
     return None
 
 
@@ -440,10 +442,10 @@ def _notes(snapshot: Snapshot, question: _Question, entries: Iterable[Entry]) ->
                 continue
             text = f"its issuer {issuer} does not own `{target}`: it does not count"
             if issuer in question.owners:
-                text = f"its issuer {issuer} owns a part of what is requested: it may prohibit only"
+                text = f"its issuer {issuer} owns a part of what is requested: it may only prohibit"
             if issuer in snapshot.owners(target) - snapshot.full_owners(target):
                 part_owner = f"its issuer {issuer} owns a part of what `{target}` was made from"
-                text = f"{part_owner}: it may prohibit only"
+                text = f"{part_owner}: it may only prohibit"
             for key in sorted(keys)[:_NAMED]:
                 yield Reason(text, snapshot.entry(key).uid)
 
@@ -652,7 +654,7 @@ def _submitted(judge: _Judge, question: _Question, submission: Submission) -> _S
         return refusal
     text = f"{by} submitted it and owns {shown}"
     if _are_unknown(question):
-        text = f"{by} submitted it, and is taken as the owner of {shown}, not known so far"
+        text = f"{by} submitted it, and counts as the owner of {shown}, which is not registered"
     return _Submitted(resolution.policy, Reason(text, resolution.policy.uid))
 
 
@@ -674,8 +676,8 @@ def _submission_refused(
         return Reason("it was revoked; an owner must add it again before it counts", policy.uid)
     if (uid := registry.policies.uid_conflict(policy, resolution.issuer)) is not None:
         text = (
-            f"another document in force uses the uid `{uid}`: give this one uids of its own, or let an"
-            " owner put it in the other's place with `smalti policy add --replace`"
+            f"another document in force uses the uid `{uid}`: use other uids, or ask an owner to replace"
+            " that document with `smalti policy add --replace`"
         )
         return Reason(text, policy.uid)
     request = Request(party=IRI(""), action=IRI(""), targets=targets)
@@ -792,7 +794,7 @@ def _version_is_readable(
     grounds = [Reason(f"of {name}: {COUNTED_ROWS}")] if version.counts_rows else []
     for target in _input_targets(judge.snapshot, version):
         if target in visited:
-            failures.append(Reason(f"{name} was made from `{target}`, which is asked about already"))
+            failures.append(Reason(f"{name} was made from `{target}`, which is already being decided"))
             continue
         input_request = replace(request, targets=(target,), columns=_NO_COLUMNS, renamed=frozenset())
         input_decision = _decide(judge, input_request, None, visited)
@@ -801,7 +803,7 @@ def _version_is_readable(
             rules = ", ".join(f"`{grant.permission.uid}`" for grant in plain)
             grounds.append(Reason(f"reading `{target}`, an input of {name}, is permitted by {rules}"))
         elif input_decision.grants:
-            text = f"reading `{target}`, an input of {name}, is permitted under further conditions only"
+            text = f"reading `{target}`, an input of {name}, is permitted only under further conditions"
             if withheld := sorted({column for grant in input_decision.grants for column in grant.withheld}):
                 text += f", and without {', '.join(f'`{column}`' for column in withheld)}"
             failures.append(Reason(text))

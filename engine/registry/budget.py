@@ -1,4 +1,4 @@
-"""What releases about the same respondents may lose together, and what they have lost: exact sums.
+"""The privacy budget of releases about the same respondents: ceilings and exact sums.
 
 A release is admitted by basic composition: the sums of all epsilons and of all deltas stay within the
 ceiling. That is a proven filter also where later releases, and what they may lose, depend on the results
@@ -49,7 +49,7 @@ _CAUTION: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class EpsilonDelta:
-    """What releases are charged, or may be: numbers that add up; exact."""
+    """An exact epsilon and delta, as charged; these add up."""
 
     epsilon: Decimal = Decimal(0)
     delta: Decimal = Decimal(0)
@@ -246,7 +246,7 @@ def charged_loss(planned: PlannedLoss, neighbors: NeighboringRelation) -> Charge
 
 
 def other_relation(target: IRI, charged: Collection[NeighboringRelation]) -> PlanError:
-    """That releases are about different neighbouring relations.
+    """The error of a release for another neighbouring relation than earlier ones.
 
     Args:
         target: of the new release.
@@ -254,13 +254,13 @@ def other_relation(target: IRI, charged: Collection[NeighboringRelation]) -> Pla
     """
     return PlanError(
         str(target),
-        "earlier releases about these respondents were made for another neighbouring relation, and what"
-        " is promised for different ones does not add up",
+        "earlier releases about these respondents use another neighbouring relation, and losses under"
+        " different relations do not add up",
         "one `smalti:neighbors` for all releases about the same respondents",
-        "state the one that the earlier releases had"
+        "state the relation of the earlier releases"
         if len(charged) == 1
-        else "there is none: they were made for both, before it was known that they are about the same"
-        " respondents",
+        else "there is none: the earlier releases use both relations, from before the registry knew that"
+        " their respondents are the same",
     )
 
 

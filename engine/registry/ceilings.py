@@ -1,4 +1,4 @@
-"""Ceilings of what releases may lose together, as rules state them."""
+"""Ceilings on the total loss of releases, as rules state them."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -66,15 +66,15 @@ def declared_ceiling(permission: Permission) -> Ceiling:
     if ceiling is None:
         raise PlanError(
             str(permission.where),
-            f"`{permission.uid}` states no budget, and nothing is released without one",
-            "a constraint `smalti:budgetEpsilon` `lteq` a number: the ceiling of all releases, for ever",
+            f"`{permission.uid}` states no budget, which a release requires",
+            "a constraint `smalti:budgetEpsilon` `lteq` a number: the ceiling of all releases together",
             "ask the data's owner to state it",
         )
     return ceiling
 
 
 def speaks_of_budget(policy: Policy) -> bool:
-    """Whether what some rule of a policy says depends on what has been charged."""
+    """Whether some rule of a policy depends on what has been charged."""
     return any(_speaks(condition) for rule in all_rules(policy.rules) for condition in rule.constraints)
 
 
@@ -113,7 +113,7 @@ def _number(comparison: Comparison) -> Decimal | None:
 def _misplaced(condition: Condition) -> PlanError:
     return PlanError(
         str(condition.where),
-        "a ceiling of the budget stands where it need not hold",
+        "a ceiling of the budget is inside a condition where it need not hold",
         "`smalti:budgetEpsilon` and `smalti:budgetDelta` as constraints of the rule, or inside of `and`",
         "state it as a constraint of its own",
     )
@@ -122,7 +122,7 @@ def _misplaced(condition: Condition) -> PlanError:
 def _no_ceiling(condition: Comparison) -> PlanError:
     return PlanError(
         str(condition.where),
-        "a ceiling of the budget is no plain bound",
+        "a ceiling of the budget is not a plain upper bound",
         "`lteq` and a number, without a unit",
-        "state it so",
+        "write it in that form",
     )

@@ -1,4 +1,4 @@
-"""What is said about an output: a certificate for everybody, a report for its owners.
+"""The public certificate of an output.
 
 INVARIANT: the certificate holds nothing that was computed from the data beyond what the output itself
 shows. Whatever else was measured (numbers of respondents, achieved k and l, loss, digests of inputs)

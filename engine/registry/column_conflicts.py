@@ -1,4 +1,4 @@
-"""Which rules in force need columns that other policies forbid, once policies have been added."""
+"""Rules in force that need columns which other policies prohibit, after policies were added."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,9 +14,9 @@ from smalti.vocab.terms import IRI, USE
 
 
 def column_conflicts(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[str, ...]:
-    """What an owner who put policies in force should know of columns that they, or others, forbid.
+    """The conflicts over columns between added policies and the others in force.
 
-    Whether two rules apply to one request is looked at as far as policies alone tell.
+    Whether two rules apply to one request is judged from the policies alone.
 
     Args:
         registry: only read.

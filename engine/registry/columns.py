@@ -1,4 +1,4 @@
-"""The room of what is known of the columns of tables."""
+"""The room of the known columns of tables."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from smalti.vocab.terms import IRI
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What runs that were registered tell of columns."""
+    """Columns that registered runs recorded."""
 
     _shared: Shared
 

@@ -1,11 +1,11 @@
-"""From a staged output to a registered one, all or nothing.
+"""Publish and register a staged output, all or nothing.
 
-A move of files and a commit to a database cannot be one transaction. So a run first writes down that it
-is about to publish, then moves the folder, then records it; whoever comes next after a crash ends what
-it left, forwards when the published bytes are the right ones, backwards otherwise.
+A move of files and a commit to a database cannot be one transaction. So a run first records that it is
+about to publish, then moves the folder, then registers it. After a crash, the next command completes the
+run if the published bytes are the right ones, and undoes it otherwise.
 
-INVARIANT: no target is registered without its whole output, and after `recover` no output lies about
-without being registered.
+INVARIANT: no target is registered without its whole output, and after `recover` no unregistered output
+remains.
 """
 
 import os
@@ -109,7 +109,7 @@ def scratch(workspace: Path | None = None) -> Iterator[Path]:
     """
     if workspace is not None and not workspace.is_dir():
         raise UsageError(
-            str(workspace), "there is no such folder to work in", "a folder that exists", "make it first"
+            str(workspace), "the work folder does not exist", "an existing folder", "create it first"
         )
     place = (workspace or Path(tempfile.gettempdir())).resolve() / "scratch"
     sweep(place.parent)
@@ -208,7 +208,7 @@ def sweep(folder: Path) -> None:
 
 
 def forget_link(stage: Stage) -> None:
-    """Remove the private link from published row to input row; once verified, nobody needs it."""
+    """Remove the private link from published row to input row, which is not needed once verified."""
     with _translated(str(stage.link)):
         if stage.link.is_dir():
             shutil.rmtree(stage.link)
@@ -230,9 +230,9 @@ def _check_place(place: Path, name: str) -> None:
     if not place.parent.is_dir():
         raise UsageError(
             name,
-            "the folder that it would be in does not exist",
+            "its parent folder does not exist",
             "a new folder inside one that exists",
-            f"make `{Path(name).parent}` first",
+            f"create `{Path(name).parent}` first",
         )
 
 
@@ -244,8 +244,8 @@ def _check_is_apart(registry: Registry, place: Path, name: str) -> None:
     if place in {*files, *(parent for file in files for parent in file.parents)}:
         raise UsageError(
             name,
-            "the output would hold the registry, or be it",
-            "another place",
+            "the output folder would contain or replace the registry",
+            "a folder apart from the registry",
             "name another folder",
         )
 
@@ -276,7 +276,7 @@ def _lock(stage: Path, *, wait: bool) -> int | None:
 
 @contextmanager
 def _lock_of_dead(stage: Path) -> Iterator[bool]:
-    """True, and nobody else is told so meanwhile, if the run of that stage is dead."""
+    """True, for one caller at a time, if the run of that stage is dead."""
     try:
         lock = _lock(stage, wait=False)
     except OSError:
@@ -325,7 +325,7 @@ def _check_files(folder: Path, record: NewVersion) -> None:
             str(record.target),
             "the staged files are not those that were checked",
             "the same names and bytes",
-            "run it again, and see what else writes into its folder",
+            "run it again, and find out what else writes to its folder",
         )
 
 
@@ -395,13 +395,13 @@ def _move(stage: Stage) -> None:
 
 
 def _ended_by_another(registry: Registry, stage: Stage) -> TargetVersion:
-    """The version, recorded by whoever took this run for dead because its stage was removed."""
+    """The version, recorded by a process that took this run for dead because its stage was removed."""
     versions = registry.outputs.of(stage.version)
     if not versions:
         raise BackendError(
             str(stage.out),
             "the run's private folder was removed while it ran",
-            "that folder to stay as it is",
+            "a private folder that nothing else changes",
             "run it again",
         )
     return versions[0]
@@ -446,5 +446,5 @@ def _translated(where: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise BackendError(
-            where, f"the disk failed ({error.strerror})", "a folder that you may write to, with room left"
+            where, f"the disk failed ({error.strerror})", "a writable folder with free space"
         ) from None

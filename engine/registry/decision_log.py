@@ -30,7 +30,7 @@ ENVIRONMENT: Final = "SMALTI_DECISION_LOG"
 
 @dataclass(frozen=True, slots=True)
 class DecisionLog:
-    """The file that decisions are written down in; made by the first one, readable by its owner alone."""
+    """The file of logged decisions; created by the first one, readable by its owner alone."""
 
     path: Path
 
@@ -46,7 +46,7 @@ class DecisionLog:
         return None if registry is None else cls(registry.with_name(registry.name + ".decisions.jsonl"))
 
     def append(self, decision: Decision, seconds: float, because: Reason | None = None) -> None:
-        """Write one decision down.
+        """Log one decision.
 
         Args:
             decision: the answer.
@@ -54,7 +54,7 @@ class DecisionLog:
             because: why it denies what the rules permit, with no data value; None where the rules decide.
 
         Raises:
-            RegistryError: it cannot be written; whoever asked must not get the decision.
+            RegistryError: the log cannot be written; the caller must not return the decision.
         """
         line = (
             json.dumps(entry(decision, seconds, because), ensure_ascii=False, separators=(",", ":")) + "\n"
@@ -64,9 +64,9 @@ class DecisionLog:
         except OSError as error:
             raise RegistryError(
                 str(self.path),
-                f"the decision cannot be written down ({error.strerror})",
-                "a log that can be written: nothing is decided without it",
-                f"mend its permissions, make room, or name another file in {ENVIRONMENT}",
+                f"the decision cannot be logged ({error.strerror})",
+                "a writable log, without which nothing is decided",
+                f"correct its permissions, free some space, or name another file in {ENVIRONMENT}",
             ) from None
 
     def _append(self, line: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What a registry holds, as frozen values: assets, policies, versions of outputs, runs about to publish."""
+"""The entries of a registry as frozen values: assets, policies, versions of outputs, pending runs."""
 
 import uuid
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class AssetKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """Something that policies can be about."""
+    """An asset that policies can be about."""
 
     iri: IRI
     kind: AssetKind
@@ -182,7 +182,7 @@ class Permitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewVersion(VersionFacts):
-    """What a run asks to be recorded, with the policy that permitted it."""
+    """A version that a run asks to record, with the policy that permitted it."""
 
     document: bytes
     """The policy document."""
@@ -226,7 +226,7 @@ class TargetVersion(VersionFacts):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A run that is about to publish; whatever is needed to end it after a crash."""
+    """A run that is about to publish, with all that is needed to end it after a crash."""
 
     run: str
     stage: Path

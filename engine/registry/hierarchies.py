@@ -1,4 +1,4 @@
-"""The room of the data market's own hierarchies, and of whose count."""
+"""The room of the data market's own hierarchies, and of the authorities that owners trust."""
 
 from dataclasses import dataclass
 
@@ -16,13 +16,13 @@ from smalti.vocab.terms import IRI
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Hierarchies:
-    """Who and what belongs to which group, and whom owners trust to say so."""
+    """The hierarchies of parties, assets, actions and purposes, and the authorities that owners trust."""
 
     _shared: Shared
 
     def trust(self, owner: IRI, authority: IRI, by: IRI) -> None:
         """See `Registry.trust_authority`."""
-        _authorities.check_speaks_for_themselves(owner, by, "whose vocabularies count for them")
+        _authorities.check_speaks_for_themselves(owner, by, "whose vocabularies count for this owner")
 
         def write(connection: Connection, _: None) -> None:
             _authorities.trust(connection, owner, authority)
@@ -31,7 +31,7 @@ class Hierarchies:
 
     def distrust(self, owner: IRI, authority: IRI, by: IRI) -> None:
         """See `Registry.distrust_authority`."""
-        _authorities.check_speaks_for_themselves(owner, by, "whose vocabularies count for them")
+        _authorities.check_speaks_for_themselves(owner, by, "whose vocabularies count for this owner")
 
         def check(connection: Connection) -> None:
             _authorities.check_is_trusted(connection, owner, authority)

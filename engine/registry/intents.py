@@ -1,4 +1,4 @@
-"""The room of runs that are about to publish, and how each becomes a version; used by `commit`."""
+"""The room of runs that are about to publish, and become versions; used by `commit`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -36,12 +36,12 @@ class _Recordable:
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Intents:
-    """Runs that began to publish and have not been ended."""
+    """Runs that began to publish and have not ended."""
 
     _shared: Shared
 
     def begin(self, intent: Intent) -> None:
-        """Write down that a run is about to publish; durable when this returns."""
+        """Record that a run is about to publish; durable when this returns."""
 
         def write(connection: Connection, _: None) -> None:
             _versions.begin(connection, intent)
@@ -67,7 +67,7 @@ class Intents:
         return frozenset(Path(path).parent for path in paths)
 
     def abandon(self, run: str) -> None:
-        """Forget an intent; whatever it left on disk is gone already."""
+        """Forget an intent whose files have been removed."""
 
         def write(connection: Connection, _: None) -> None:
             _versions.end_intent(connection, run)
@@ -75,7 +75,7 @@ class Intents:
         self._shared.database.change(unchecked, write)
 
     def check(self, record: NewVersion) -> None:
-        """Ask before a run is published whether it can be recorded; `finish` checks it again.
+        """Check before publishing that a run can be recorded; `finish` checks it again.
 
         Raises:
             UsageError: the output's IRI is taken, the policy no longer counts, or somebody withdrew.
@@ -173,7 +173,7 @@ class Intents:
             raise UsageError(
                 str(record.policy_uid),
                 "the policy was revoked, or what it inherits was replaced",
-                "a policy that says what it said when the run began",
+                "a policy with the same meaning as when the run began",
                 "add it again, as an owner, and run it again",
             )
         return replace(new, policies=(policy,))
@@ -185,7 +185,7 @@ def _is_pending(connection: Connection, run: str) -> bool:
 
 
 def _check_nobody_withdrew(connection: Connection, record: NewVersion) -> None:
-    """Refuse a run during which somebody withdrew: it would publish them, and nobody would notice later."""
+    """Refuse a run during which respondents withdrew: it would publish them, unnoticed."""
     if record.started_at is None:
         return
     window = _withdrawals.Window(since=_assets.to_text(record.started_at))
@@ -194,6 +194,6 @@ def _check_nobody_withdrew(connection: Connection, record: NewVersion) -> None:
             raise UsageError(
                 str(source.iri),
                 "respondents withdrew during the run",
-                "the list as it is now",
+                "a run that leaves them out",
                 "run it again",
             )

@@ -44,12 +44,12 @@ class Jobs:
         *,
         said_by: IRI | None = None,
     ) -> Attempt:
-        """Write down that a model is about to be trained under an audit duty; nothing takes it back.
+        """Record that a model is about to be trained under an audit duty; this is never undone.
 
         Who bound its target to data owns that from now on, where nobody did.
 
         Args:
-            attempt: its number is not looked at.
+            attempt: its number is ignored.
             memberships: what the policy says of assets and the collections that they belong to.
             said_by: the owner whose word the policy is; None: who bound the target.
 
@@ -74,7 +74,7 @@ class Jobs:
         return self._shared.database.change(check, write, looks_first=False)
 
     def end(self, run: str, state: AttemptState, figures: str = "") -> None:
-        """Write down what became of an attempt.
+        """Record the outcome of an attempt.
 
         Raises:
             InternalError: it has ended, or never began.
@@ -87,7 +87,7 @@ class Jobs:
         self._shared.database.change(unchecked, write)
 
     def about(self, target: IRI | None = None) -> tuple[Attempt, ...]:
-        """Attempts to learn from a target, or to make it; oldest first. Figures for its owners alone.
+        """Attempts to train on a target, or to produce it; oldest first. Figures for its owners only.
 
         Args:
             target: None: all of the registry.

@@ -17,13 +17,13 @@ from smalti.vocab.terms import IRI
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Which keys sign for whom."""
+    """The keys that sign for each owner."""
 
     _shared: Shared
 
     def trust(self, owner: IRI, public_key_pem: bytes, by: IRI) -> TrustedKey:
         """See `Registry.trust_key`."""
-        check_speaks_for_themselves(owner, by, "which keys sign for them")
+        check_speaks_for_themselves(owner, by, "which keys sign for this owner")
         key = read_public_key(public_key_pem, f"the key of {owner}")
 
         def write(connection: Connection, _: None) -> list[TrustedKey]:
@@ -37,7 +37,7 @@ class Keys:
 
     def revoke(self, owner: IRI, thumbprint: str, by: IRI) -> None:
         """See `Registry.revoke_key`."""
-        check_speaks_for_themselves(owner, by, "which keys sign for them")
+        check_speaks_for_themselves(owner, by, "which keys sign for this owner")
 
         def check(connection: Connection) -> None:
             _keys.check_is_trusted(connection, owner, thumbprint)
@@ -48,7 +48,7 @@ class Keys:
         self._shared.database.change(check, write)
 
     def listed(self) -> tuple[TrustedKey, ...]:
-        """All keys that were ever trusted, in the order in which they were."""
+        """All keys that were ever trusted, in that order."""
         with self._shared.database.reading() as connection:
             return _keys.listed(connection)
 

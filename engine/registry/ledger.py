@@ -1,4 +1,4 @@
-"""The room of what releases lose, and of what is left."""
+"""The room of privacy budgets: what releases were charged, and what is left."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class _DoesNotFitError(Exception):
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Charges and their exact sums, by the respondents whom they are about."""
+    """Charges and their exact sums, for each set of respondents."""
 
     _shared: Shared
 

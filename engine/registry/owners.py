@@ -1,4 +1,4 @@
-"""The room of assets and of whoever owns them."""
+"""The room of assets and their owners."""
 
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ from smalti.vocab.terms import IRI
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """What is known as an asset, and whose it is."""
+    """The registered assets and their owners."""
 
     _shared: Shared
 
     def assets(self) -> tuple[Asset, ...]:
-        """Everything that the registry knows, sorted by IRI."""
+        """All registered assets, sorted by IRI."""
         with self._shared.database.reading() as connection:
             rows = connection.execute(select(db.assets).order_by(db.assets.c.iri)).all()
         return tuple(_assets.to_asset(row) for row in rows)
@@ -76,10 +76,10 @@ class Owners:
         self._shared.database.change(check, write)
 
     def check_spelling(self, target: IRI) -> None:
-        """Refuse another spelling of an asset that is known.
+        """Refuse another spelling of a registered asset.
 
         Raises:
-            UsageError: so it is.
+            UsageError: it is another spelling of a registered asset.
         """
         with self._shared.database.reading() as connection:
             _assets.check_spelling(self._shared.facts(connection), target)

@@ -19,18 +19,18 @@ from smalti.vocab.terms import IRI
 
 @dataclass(frozen=True, slots=True)
 class _Addition:
-    """What a checked document is added with."""
+    """The result of the checks that a new document passed."""
 
     facts: _assets.Facts
     ending: tuple[int, ...]
-    """The entries in whose place it is."""
+    """The entries that it replaces."""
     signed: tuple[str, bytes] | None
 
 
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The documents that were put in force, each apart."""
+    """The policy documents that were put in force, each stored separately."""
 
     _shared: Shared
 
@@ -73,7 +73,7 @@ class Policies:
         return self._shared.database.change(check, write)
 
     def listed(self) -> tuple[StoredPolicy, ...]:
-        """All policies that were ever put in force, in the order in which they were."""
+        """All policies that were ever put in force, in that order."""
         with self._shared.database.reading() as connection:
             return self._stored(connection, select(db.policies))
 
@@ -86,7 +86,7 @@ class Policies:
     def in_force(self, uid: IRI, issuer: IRI | None = None, target: IRI | None = None) -> Policy | None:
         """The policy in force with that uid, for reading a document that inherits from it.
 
-        For looking only: what counts is what a document says in the name of an owner (`submissions`).
+        For reading only: decisions use a document as an owner resolves it (`submissions`).
 
         Args:
             uid: of the parent.
@@ -131,12 +131,12 @@ class Policies:
         return next((added for added in new.policies if added.uid == uid), None)
 
     def is_revoked(self, policy: Policy, owners: Collection[IRI]) -> bool:
-        """True if one of some owners ended that policy, in whatever layout, and none has it in force."""
+        """True if an owner revoked that policy, in any layout, and no owner has it in force."""
         with self._shared.database.reading() as connection:
             return self._shared.reader.is_revoked(connection, policy, owners)
 
     def uid_conflict(self, policy: Policy, issuer: IRI) -> IRI | None:
-        """A uid of a policy of that issuer's that another document uses so that they could be confused."""
+        """A uid of an issuer's policy that another document uses, so that the two could be confused."""
         claims = _policies.Claims.of(policy, issuer)
         with self._shared.database.reading() as connection:
             facts = _assets.Facts(connection)

@@ -1,4 +1,4 @@
-"""Which columns of its input a recorded plan used: what was published, and what that rests on."""
+"""The columns of its input that a recorded plan used."""
 
 from collections.abc import Collection, Iterable
 from urllib.parse import unquote

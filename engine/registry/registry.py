@@ -1,6 +1,6 @@
-"""The registry: whose data is what, which policies are in force, what was made from what.
+"""The registry: owners of assets, policies in force, versions of outputs and their inputs.
 
-Facts go in and out as frozen values. Each policy document stays apart, as its bytes; decisions come from
+Facts go in and out as frozen values. Each policy document is stored separately, as bytes; decisions use
 an index in memory that follows what is stored (`snapshot`). All claims hold within one registry that its
 users trust: parties are asserted by the caller, and authentication belongs to whatever embeds this.
 """
@@ -36,18 +36,18 @@ from smalti.vocab.terms import IRI
 @public_methods
 @dataclass(slots=True)
 class Registry:
-    """The registry at one place. Safe to use from several processes, and from several threads.
+    """The registry at one location. Safe to use from several processes, and from several threads.
 
-    Whoever holds this object is trusted: it tells all that is recorded, parties, paths and owners' figures
-    among it. What a party may be shown is for the caller to choose, as `smalti targets` does.
+    The holder of this object is trusted: it returns everything that is recorded, including parties, paths
+    and owners' figures. The caller decides what a party may see, as `smalti targets` does.
 
-    The methods here are for whoever embeds smalti. What runs and decisions ask and write stands in rooms,
-    one for each subject: the attributes below.
+    The methods here are for programs that embed smalti. Runs and decisions use the rooms, one for each
+    subject: the attributes below.
     """
 
     _database: Database
     decision_log: DecisionLog | None = None
-    """Where each decision is written down; None: nowhere."""
+    """Where each decision is logged; None: nowhere."""
     policies: Policies = field(init=False, repr=False)
     ownership: Owners = field(init=False, repr=False)
     columns: Columns = field(init=False, repr=False)
@@ -73,12 +73,12 @@ class Registry:
     def open(cls, location: Path | str, *, log_decisions: bool = True) -> Self:
         """The registry at a path, or at the address of a PostgreSQL database when the text holds `://`.
 
-        Nothing is made: a missing file reads as an empty registry, and the first write makes it. An older
-        registry is mended when it is first used.
+        Nothing is created: a missing file reads as an empty registry, and the first write creates it. An
+        older registry is migrated when it is first used.
 
         Args:
             location: a path, or an address such as `postgresql://host/database`.
-            log_decisions: whether each decision is written down (see `decision_log`).
+            log_decisions: whether each decision is logged (see `decision_log`).
         """
         is_address = isinstance(location, str) and "://" in location
         database = Database(location if is_address else Path(location))
@@ -91,7 +91,7 @@ class Registry:
 
     @property
     def name(self) -> str:
-        """How the user gave the place, without passwords; for messages."""
+        """The location as the user gave it, without passwords; for messages."""
         return self._database.name
 
     @property
@@ -100,14 +100,14 @@ class Registry:
         return self._database.exists
 
     def close(self) -> None:
-        """Close the connections to a database server; done anyway once the registry is used no more."""
+        """Close the connections to a database server; also done when the registry is no longer used."""
         self._database.close()
 
     # --- What decisions are made from
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """What the registry says now, for one thread at a time.
+        """The current state of the registry, for one thread at a time.
 
         Raises:
             RegistryError: the registry cannot be read.
@@ -126,7 +126,7 @@ class Registry:
     # --- Assets and owners
 
     def assets(self) -> tuple[Asset, ...]:
-        """Everything that the registry knows, sorted by IRI."""
+        """All registered assets, sorted by IRI."""
         return self.ownership.assets()
 
     def asset(self, iri: IRI) -> Asset | None:
@@ -148,7 +148,7 @@ class Registry:
         return self.ownership.full(iri)
 
     def add_owner(self, iri: IRI, new: IRI, *, by: IRI) -> None:
-        """Make somebody an owner of a source, on the word of an owner.
+        """Add an owner of a source, on the word of an owner.
 
         Raises:
             UsageError: unknown or not a source, or `by` is no owner; nothing was changed.
@@ -156,7 +156,7 @@ class Registry:
         self.ownership.add(iri, new, by)
 
     def remove_owner(self, iri: IRI, party: IRI, *, by: IRI) -> None:
-        """Take ownership of a source away; their policies about it no longer count.
+        """Remove an owner of a source; their policies about it no longer count.
 
         Raises:
             UsageError: as `add_owner`, or `party` is no owner, or the last one; nothing was changed.
@@ -177,7 +177,7 @@ class Registry:
         """Put each policy of a document in force, on the word of its issuer.
 
         The issuer must own each target that the registry knows. A target that it does not know becomes
-        known, with the issuer as its owner: within one trusted registry the first word counts. (A
+        known, with the issuer as its owner: within one trusted registry the first claim counts. (A
         collection of a hierarchy in force stays as it is, and may be anybody's target: policies about it
         count for those of its members that their issuer owns.) What is in force already stays as it is;
         what was revoked is put in force again. A document that says the same as one of the issuer's under
@@ -200,7 +200,7 @@ class Registry:
         return self.policies.add(document, name, issuer, signature, replaces=replaces)
 
     def revoke_policy(self, uid: IRI, party: IRI) -> tuple[StoredPolicy, ...]:
-        """End a policy, and with it what was implied by it.
+        """Revoke a policy, and with it what it implied.
 
         Every entry under the uid that the party may end is ended: as its issuer, or as somebody who owns
         all of its targets, of each of which its issuer owns a part. Other policies under the uid stay.
@@ -218,7 +218,7 @@ class Registry:
         return self.policies.revoke(uid, party)
 
     def list_policies(self) -> tuple[StoredPolicy, ...]:
-        """All policies that were ever put in force, in the order in which they were."""
+        """All policies that were ever put in force, in that order."""
         return self.policies.listed()
 
     def policies_about(self, target: IRI) -> tuple[StoredPolicy, ...]:
@@ -228,7 +228,7 @@ class Registry:
     # --- Keys that sign policies
 
     def trust_key(self, owner: IRI, public_key_pem: bytes, *, by: IRI) -> TrustedKey:
-        """Trust a key to sign for an owner; from then on that owner's policies must be signed.
+        """Trust a key to sign for an owner; from then on, that owner's policies must be signed.
 
         The first key is taken on trust: nothing proves that it is the owner's. What was in force before
         stays in force.
@@ -244,7 +244,7 @@ class Registry:
         return self.keys.trust(owner, public_key_pem, by)
 
     def revoke_key(self, owner: IRI, thumbprint: str, *, by: IRI) -> None:
-        """Trust a key no longer: what it signed may prohibit only, until it is signed anew.
+        """End the trust in a key: policies that it signed may only prohibit, until they are signed again.
 
         Raises:
             UsageError: `by` is somebody else, or no such key is trusted; nothing was changed.
@@ -252,7 +252,7 @@ class Registry:
         self.keys.revoke(owner, thumbprint, by)
 
     def list_keys(self) -> tuple[TrustedKey, ...]:
-        """All keys that were ever trusted, in the order in which they were."""
+        """All keys that were ever trusted, in that order."""
         return self.keys.listed()
 
     # --- The data market's own hierarchies, and whose count
@@ -286,7 +286,7 @@ class Registry:
         return self.hierarchies.trusted(owner)
 
     def add_hierarchy(self, document: bytes, name: str, party: IRI) -> StoredHierarchy:
-        """Put a hierarchy in force, in place of the party's former one of that name.
+        """Put a hierarchy in force, replacing the party's earlier one with that name.
 
         That an asset belongs to a collection is its owner's word. Groups of parties, actions and purposes
         count for targets whose owners added them, or trust the party (`trust_authority`).
@@ -320,7 +320,7 @@ class Registry:
     def withdraw(
         self, target: IRI, respondents: Iterable[str], *, by: IRI, column: str | None = None
     ) -> int:
-        """Leave respondents out of every later run on a target, and on what is made from it.
+        """Leave respondents out of all later runs on a target and on outputs made from it.
 
         Kept as keyed digests under the registry's secret, never in clear; who is on the list stays on it.
 
@@ -340,7 +340,7 @@ class Registry:
         return self.withdrawals.add(target, respondents, by, column)
 
     def count_withdrawn(self, target: IRI, *, by: IRI) -> int:
-        """How many respondents are on a target's own list; for its owners alone.
+        """How many respondents withdrew from a target itself; for its owners only.
 
         Raises:
             UsageError: `by` is no owner.
@@ -360,7 +360,7 @@ class Registry:
         return self.ledger.owners_budget(target, by)
 
     def attempts(self, target: IRI | None = None) -> tuple[Attempt, ...]:
-        """Attempts to learn from a target, or to make it; oldest first. Figures for its owners alone.
+        """Attempts to train on a target, or to produce it; oldest first. Figures for its owners only.
 
         Args:
             target: None: all of the registry.
@@ -378,7 +378,7 @@ class Registry:
         return self.outputs.all()
 
     def affected_by(self, policy: IRI) -> tuple[TargetVersion, ...]:
-        """The versions that were made under a policy, and all that was made from them in turn.
+        """The versions that were made under a policy, and all versions made from them.
 
         Args:
             policy: its uid, whatever its document; whether it is in force or not.

@@ -1,4 +1,4 @@
-"""Outputs to look at again: what they rest on has ended, is prohibited, or was never declared."""
+"""Outputs to review: what they were made from or under has ended, or is prohibited."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from smalti.vocab.terms import IRI, USE
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A version to look at again, and why."""
+    """A version to review, with the reasons."""
 
     version: TargetVersion
     reasons: tuple[str, ...]
@@ -47,7 +47,7 @@ def reviews(registry: Registry, *, now: datetime | None = None) -> tuple[Review,
     marked = []
     for version in versions:
         inherited = tuple(
-            f"version {source.number} of `{source.target}`, from which it was made, is to be looked at"
+            f"its input, version {source.number} of `{source.target}`, needs a review"
             for source in _ancestors(version, versions_by_number)
             if own[source.iri]
         )

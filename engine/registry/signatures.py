@@ -99,9 +99,9 @@ def sign(document: bytes, private_key_pem: bytes, name: str) -> bytes:
     if not isinstance(key, Ed25519PrivateKey):
         raise UsageError(
             name,
-            "it is no private key of Ed25519 without a password",
+            "it is not an Ed25519 private key without a password",
             "a PEM file with a private key",
-            "make one with `openssl genpkey -algorithm ed25519`",
+            "create one with `openssl genpkey -algorithm ed25519`",
         ) from None
     header = _encoded(json.dumps({"alg": ALGORITHMS[0]}, separators=(",", ":")).encode())
     return header + b".." + _encoded(key.sign(header + b"." + _encoded(document)))
@@ -127,9 +127,9 @@ def signing_key(signature: bytes, document: bytes, keys: Iterable[PublicKey], na
             return key
     raise UsageError(
         name,
-        "its signature is by no key that is trusted for its owner, or it was changed after signing",
+        "no key that is trusted for its owner signed it, or it was changed after signing",
         "the signed bytes, and a signature by " + (_listed(trusted) or "a trusted key (there is none)"),
-        "sign the document as it is, or let the registry trust the key first",
+        "sign the current document, or add the key to the owner's trusted keys first",
     )
 
 
@@ -140,26 +140,26 @@ def _parts(signature: bytes, name: str) -> tuple[bytes, bytes]:
         raise _refused(name, "it is too long")
     match = _COMPACT.fullmatch(text)
     if match is None:
-        raise _refused(name, "it is no detached JWS")
+        raise _refused(name, "it is not a detached JWS")
     header, payload, signed = match.groups()
     if payload:
-        raise _refused(name, "it holds a payload of its own")
+        raise _refused(name, "it contains a payload")
     try:
         members = json.loads(_decoded(header), object_pairs_hook=_once)
         signature_bytes = _decoded(signed)
     except (ValueError, RecursionError):  # of JSON, of UTF-8 and of base64
-        raise _refused(name, "it is no detached JWS") from None
+        raise _refused(name, "it is not a detached JWS") from None
     _check_header(members, name)
     return header.encode(), signature_bytes
 
 
 def _check_header(members: object, name: str) -> None:
     if not isinstance(members, dict):
-        raise _refused(name, "its header is no JSON object")
+        raise _refused(name, "its header is not a JSON object")
     if members.get("alg") not in ALGORITHMS:
         raise _refused(name, "its algorithm is not Ed25519")
     if unknown := sorted(members.keys() - _MEMBERS):
-        raise _refused(name, f"its header holds {', '.join(f'`{member[:40]}`' for member in unknown)}")
+        raise _refused(name, f"its header contains {', '.join(f'`{member[:40]}`' for member in unknown)}")
 
 
 def _encoded(content: bytes) -> bytes:
@@ -206,9 +206,9 @@ def _public_key(pem: bytes, name: str) -> "Ed25519PublicKey":
     if b"PRIVATE KEY" in pem:
         raise UsageError(
             name,
-            "it holds a private key",
+            "it contains a private key",
             "the public key alone",
-            "keep the private key to yourself, and make another one if others could read this file",
+            "keep the private key secret, and create another one if others could read this file",
         )
     try:
         key = load_pem_public_key(pem)
@@ -217,9 +217,9 @@ def _public_key(pem: bytes, name: str) -> "Ed25519PublicKey":
     if not isinstance(key, Ed25519PublicKey):
         raise UsageError(
             name,
-            "it is no public key of Ed25519",
+            "it is not an Ed25519 public key",
             "a PEM file with a public key",
-            "make one with `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout`",
+            "create one with `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout`",
         )
     return key
 

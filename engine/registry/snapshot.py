@@ -1,7 +1,7 @@
-"""What a registry says that decisions need, in memory; it follows what this and other processes change.
+"""The part of a registry that decisions need, in memory; it follows changes by this and other processes.
 
-One cheap query tells whether anything was changed; then only that is read. A policy is parsed when a
-request is first about something that it speaks of: a registry of many policies answers at once.
+One cheap query tells whether anything changed; then only the changes are read. A policy is parsed when a
+request is first about one of its assets, so that a registry of many policies answers at once.
 
 Which hierarchies count depends on what is requested: those that its owners added, or authorities that they
 trust. So policies are looked up in a `View`, of which there is one for each set of hierarchies.
@@ -39,7 +39,7 @@ _AT_ONCE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A policy in force, unread."""
+    """A policy in force, not yet parsed."""
 
     key: int
     uid: IRI
@@ -48,12 +48,12 @@ class Entry:
     signed_by: str | None
     parents: tuple[int, ...]
     iris: tuple[IRI, ...]
-    """What it speaks of."""
+    """The assets that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionEntry:
-    """What decisions need to know of a version."""
+    """The part of a version that decisions need."""
 
     target: IRI
     number: int
@@ -74,7 +74,7 @@ class VersionEntry:
 
 @dataclass(slots=True)
 class _Assets:
-    """Facts about assets, as `ownership` asks for them."""
+    """Facts about assets, in the form that `ownership` needs."""
 
     kinds: dict[IRI, AssetKind] = field(default_factory=dict)
     owners: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class _Placed:
 
 
 class View:
-    """The policies that requests asked about so far, under the hierarchies that count for them."""
+    """An index of the policies that requests needed so far, under one set of hierarchies."""
 
     def __init__(self, hierarchies: Hierarchies) -> None:
         self.hierarchies = hierarchies
@@ -192,7 +192,7 @@ class View:
 
 
 class Snapshot:
-    """Everything that decisions need of a registry, as it was at one revision. Not for several threads."""
+    """The part of a registry that decisions need, at one revision. Not for several threads."""
 
     def __init__(self, reader: Reader, vocabularies: _hierarchies.Vocabularies) -> None:
         self.revision: Revision | None = None
@@ -320,7 +320,7 @@ class Snapshot:
     def standing(
         self, view: View, policy: Policy, owners: frozenset[IRI], full_owners: frozenset[IRI]
     ) -> Standing:
-        """What a policy of a view's index has to say about a request.
+        """Whether a policy of a view's index may permit, may only prohibit, or does not count.
 
         Args:
             view: that the request is judged in.
@@ -478,7 +478,7 @@ class Snapshot:
                 self._admit_read(self._entries[key], policy)
 
     def _admit_read(self, entry: Entry, policy: Policy) -> None:
-        """See whether a policy that was read stands."""
+        """Check whether a policy that was read still stands."""
         if self._may_fall(entry, policy):
             self._fragile.add(entry.key)
         self._judge(entry, policy)
@@ -496,11 +496,11 @@ class Snapshot:
 
     def _why_it_ended(self, entry: Entry, policy: Policy) -> Reason | None:
         if (ended := self._ended_parent(entry)) is not None:
-            text = f"its parent {ended} was revoked or replaced: it may prohibit only"
+            text = f"its parent {ended} was revoked or replaced: it may only prohibit"
         elif self._is_distrusted(entry):
-            text = "the key that signed it is no longer trusted: it may prohibit only"
+            text = "the key that signed it is no longer trusted: it may only prohibit"
         elif (stranger := self._stranger(entry, policy)) is not None:
-            text = f"its assigner {stranger[0]} does not own `{stranger[1]}`: it may prohibit only"
+            text = f"its assigner {stranger[0]} does not own `{stranger[1]}`: it may only prohibit"
         else:
             return None
         return Reason(text, entry.uid)
@@ -538,7 +538,7 @@ class Snapshot:
         return connection.execute(query).scalar() == token
 
     def follow(self, connection: Connection) -> None:
-        """Read what was changed since; everything where nothing was read so far."""
+        """Read the changes since the last revision; everything if nothing was read so far."""
         revision, changed = last_revision(connection), None
         if self.revision is not None:
             since = select(db.changes).where(db.changes.c.id > self.revision[0])
@@ -641,7 +641,7 @@ class Snapshot:
                         del about[place]
 
     def _settle(self) -> None:
-        """Work out anew what follows from the facts: memberships, owners, and which policies stand."""
+        """Recompute what follows from the facts: memberships, owners, and which policies stand."""
         self._ownership.clear()
         self._assets.collected = {}
         pairs = _hierarchies.memberships(self._assets, self._stored_hierarchies, self._vocabularies)

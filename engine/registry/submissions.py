@@ -1,4 +1,4 @@
-"""What a submitted document says: always as an owner of its targets says it, never as somebody else would.
+"""Resolve a submitted document to the policy of an owner of its targets.
 
 A policy may inherit from others, which are found by uid among those that one party has put in force. So the
 same bytes mean different things in the name of different parties. What is granted, charged, recorded and
@@ -41,7 +41,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A submitted policy, as an owner of its targets says it."""
+    """A submitted policy, as an owner of its targets resolves it."""
 
     policy: Policy
     issuer: IRI
@@ -87,7 +87,7 @@ def resolve(
         for resolution in _in_force(registry, snapshot, submission, owner)
     ]
     if len({meaning_digest(resolution.policy) for resolution in stored}) > 1:
-        text = "owners have put it in force with different parents, so it says different things"
+        text = "owners have put it in force with different parents, so its meaning is ambiguous"
         return Reason(text, policy.uid)
     exact = [resolution for resolution in stored if not resolution.is_laid_out_anew]
     return next(iter(exact or stored), problem or _not_in_force(registry, snapshot, submission, owners))
@@ -117,13 +117,13 @@ def _read_as(registry: Registry, submission: Submission, owner: IRI) -> Policy |
     if not policy.inherits:
         return policy
     if not submission.document:
-        return Reason("it inherits from others: its document is needed to say what", policy.uid)
+        return Reason("it inherits from other policies, so its document is required", policy.uid)
     try:
         owners_policy = registry.policies.read_as(submission.document, submission.name, policy.uid, owner)
     except PolicyError:
         owners_policy = None
     if owners_policy is None:
-        text = f"what it inherits from is not in force by {owner}"
+        text = f"{owner} has not put in force what it inherits from"
         return Reason(text, policy.uid)
     return owners_policy
 
@@ -140,6 +140,9 @@ def _not_in_force(
                 return ended
     if registry.policies.is_revoked(policy, owners):
         return Reason("it was revoked; an owner must add it again before it counts", policy.uid)
-    who = submission.by or "nobody"
-    text = f"{who} submitted it and does not own what is requested, and no owner has put it in force"
+    text = "its submitter is not known, and no owner has put it in force"
+    if submission.by is not None:
+        text = (
+            f"{submission.by} submitted it and does not own the targets, and no owner has put it in force"
+        )
     return Reason(text, policy.uid)

@@ -1,4 +1,4 @@
-"""The room of outputs: their versions, and what each was made by and from."""
+"""The room of outputs: their versions, plans and inputs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class Versions:
             return _versions.recorded_plan(connection, version.target, version.number)
 
     def check_output(self, output: IRI, inputs: Sequence[IRI], bound_by: IRI, issuer: IRI) -> None:
-        """Ask, before any work, whether an output may have this IRI.
+        """Check, before any work, whether an output may have this IRI.
 
         Args:
             output: the IRI.

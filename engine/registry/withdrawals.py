@@ -19,7 +19,7 @@ from smalti.vocab.terms import IRI
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Withdrawals:
-    """Who is left out of runs; kept as keyed digests, never in clear."""
+    """The respondents whom runs leave out; stored as keyed digests, never in clear."""
 
     _shared: Shared
 

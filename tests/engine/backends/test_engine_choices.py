@@ -132,7 +132,7 @@ def test_a_workspace_that_is_not_there_is_wrong_usage(tmp_path: Path, command: s
         arguments = ["verify", "out", "--data", data]
     ran = smalti(*arguments, "--workspace", "nowhere", cwd=tmp_path)  # type: ignore[arg-type]
     assert ran.code == 2
-    assert "nowhere: there is no such folder to work in" in " ".join(ran.err.split())
+    assert "nowhere: the work folder does not exist" in " ".join(ran.err.split())
 
 
 def test_a_run_works_beside_its_output(tmp_path: Path) -> None:

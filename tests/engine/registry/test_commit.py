@@ -123,7 +123,7 @@ def test_the_certificate_is_the_runs_own(registry: Registry, tmp_path: Path) -> 
 
 
 def test_the_registry_is_never_inside_the_output(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="would hold the registry"):
+    with pytest.raises(UsageError, match="would contain or replace the registry"):
         world.run(Registry.open(tmp_path / "out" / "r.sqlite"), tmp_path / "out")
     assert names(tmp_path) == []
 

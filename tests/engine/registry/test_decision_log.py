@@ -124,7 +124,7 @@ def test_a_submitted_policy_is_named_by_its_digest(tmp_path: Path) -> None:
 
 def test_a_decision_that_cannot_be_written_down_is_not_made(registry: Registry, tmp_path: Path) -> None:
     (tmp_path / "r.sqlite.decisions.jsonl").mkdir()
-    with pytest.raises(RegistryError, match="the decision cannot be written down") as caught:
+    with pytest.raises(RegistryError, match="the decision cannot be logged") as caught:
         decide(registry, read())
     assert caught.value.exit_code == 3
     assert caught.value.__suppress_context__

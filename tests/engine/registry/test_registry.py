@@ -83,7 +83,7 @@ def test_a_newer_schema_is_refused(registry: Registry, tmp_path: Path) -> None:
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
     registry = Registry.open(tmp_path / "no" / "r.sqlite")
-    with pytest.raises(RegistryError, match="cannot be made") as caught:
+    with pytest.raises(RegistryError, match="cannot be created") as caught:
         registry.add_policy(READ, "read.jsonld", OWNER)
     assert caught.value.__suppress_context__
 

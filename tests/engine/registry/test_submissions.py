@@ -271,7 +271,7 @@ def test_what_a_submission_inherits_is_read_from_its_document(attacked: Registry
     read = submission(attacked, INHERITING, OWNER)
     attacked.revoke_policy(ANON, OWNER)
     attacked.add_policy(READ_PARENT, "parent", OWNER)
-    for document, problem in ((b"", "its document is needed"), (INHERITING + b"\n", "another document")):
+    for document, problem in ((b"", "its document is required"), (INHERITING + b"\n", "another document")):
         found = resolved(attacked, (SOURCE,), Submission(read.policy, OWNER, document))
         assert isinstance(found, Reason)
         assert problem in found.text

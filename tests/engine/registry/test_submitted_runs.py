@@ -139,7 +139,7 @@ def test_what_is_prohibited_during_a_run_is_not_published(
     del policy["inheritFrom"]
     put(registry, policy, OWNER)
     place.write_text(json.dumps(policy))
-    with pytest.raises(smalti.SmaltiError, match="is not permitted any more"):
+    with pytest.raises(smalti.SmaltiError, match="is no longer permitted"):
         smalti.run(
             place,
             data={SURVEY: DATA},

@@ -327,7 +327,7 @@ def test_a_stranger_sees_no_figures_of_inputs_that_are_not_theirs(owned: tuple[P
 def test_an_output_never_takes_the_place_of_the_registrys_files(tmp_path: Path, side: str) -> None:
     data, policy = small_table(tmp_path), small_policy(tmp_path)
     before = listing(tmp_path)
-    with pytest.raises(UsageError, match="the output would hold the registry"):
+    with pytest.raises(UsageError, match="the output folder would contain or replace the registry"):
         run(policy, data, f"smalti.sqlite{side}")
     assert listing(tmp_path) == before
 
