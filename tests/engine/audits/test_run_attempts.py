@@ -55,7 +55,7 @@ def test_an_attempt_that_has_no_limits_is_refused_before_its_charge(
     noise: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "_next_attempt", lambda *given: 10**6)
-    with pytest.raises(PlanError, match="so many attempts"):
+    with pytest.raises(PlanError, match="too many attempts"):
         run(tmp_path, people(tmp_path), policy=policy(tmp_path, noise=noise))
     assert registry(tmp_path).attempts() == ()
     assert registry(tmp_path).ledger.budget(IRI(TARGET)).charges == ()
