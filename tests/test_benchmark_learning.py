@@ -119,7 +119,7 @@ def test_what_jobs_print_is_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
     for suite in (trainings, audits):
         monkeypatch.setattr(suite, "measure", pretended)
     assert trainings._job(bench, "smalti", "plain", Path("d")).phases["epoch"] == 0.5
-    assert audits._job(bench, "audit", Path("d")).found == {"loss": 0.25}
+    assert audits._job(bench, "audit", Path("d")).rates == {"loss": 0.25}
     assert commands == [["smalti", "plain", "d"], ["audit", "d"]]
 
 
