@@ -357,17 +357,17 @@ class _Compiler(BoundColumns[Anonymization]):
         """Refuse one row for each person if identifiers contradict it.
 
         Of several identifiers one may repeat, and not all together: two people have one first name
-        (`warnings_of_rows`).
+        (`warnings_of_rows`). A missing identifier repeats like a value; rows without any
+        identifier identify nobody.
         """
         named = {self.find(reference.iri) for reference in self.wanted.identifiers}
         identifiers = [c for c in columns if c.name in named]
-        repeating = [c for c in identifiers if self._repeats(c)]
-        repeated = [c.name for c in repeating]
+        repeated = [c.name for c in identifiers if self._repeats(c)]
         if not repeated:
             return
         listed = ", ".join(f"`{name}`" for name in repeated)
         if respondent.is_declared:
-            if len(repeated) == len(identifiers) and self._repeat_together(repeating):
+            if self._repeat_together(identifiers):
                 self.problem(
                     self.source.path.name,
                     "each row is declared to be about another person, but values repeat in"
@@ -388,13 +388,14 @@ class _Compiler(BoundColumns[Anonymization]):
         return self.table.repeats(column.name) or self._is_spelled_otherwise(column)
 
     def _repeat_together(self, columns: Sequence[Column]) -> bool:
-        """Whether some columns may repeat in the same rows, of which each repeats by itself.
+        """Whether some columns may repeat in the same rows, where at least one of them repeats.
 
-        Rows are compared by their texts: two texts of one value are not recognised.
+        Rows are compared by their texts: where two texts are one value, the columns are taken to repeat
+        together unless one of them has another value in each row.
         """
-        if len(columns) == 1 or any(map(self._is_spelled_otherwise, columns)):
-            return True
-        return self.table.rows_alike([column.name for column in columns]) > 0
+        if any(map(self._is_spelled_otherwise, columns)):
+            return all(self._repeats(column) or self.table.misses(column.name) for column in columns)
+        return self.table.rows_alike([column.name for column in columns], with_a_value=True) > 0
 
     def _is_spelled_otherwise(self, column: Column) -> bool:
         """Whether two texts of a column are one value."""

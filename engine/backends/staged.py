@@ -205,10 +205,16 @@ class StagedTable:
         x, present = self.present(column)
         return self._holds(f"SELECT count({x}) > count(DISTINCT {x}) AS x FROM {STAGED} WHERE {present}")
 
-    def rows_alike(self, columns: Sequence[str]) -> int:
-        """The number of rows that another one equals in all of some columns; at least one is named."""
-        keys = ", ".join(self.present(name)[0] for name in columns)
-        groups = f"SELECT count(*) AS n FROM {STAGED} GROUP BY {keys}"
+    def rows_alike(self, columns: Sequence[str], *, with_a_value: bool = False) -> int:
+        """The number of rows that another one equals in all of some columns.
+
+        Args:
+            columns: at least one.
+            with_a_value: count only rows that have a value in one of the columns.
+        """
+        values, present = zip(*map(self.present, columns), strict=True)
+        where = f"WHERE {' OR '.join(present)}" if with_a_value else ""
+        groups = f"SELECT count(*) AS n FROM {STAGED} {where} GROUP BY {', '.join(values)}"
         sums = self.relations.take(
             f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS x FROM ({groups}) AS g WHERE n > 1"
         )

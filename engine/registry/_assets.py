@@ -13,7 +13,7 @@ from smalti.engine.registry._journal import note, note_all, tick
 from smalti.engine.registry.entries import Asset, AssetKind
 from smalti.errors import UsageError
 from smalti.policy.decide.table_columns import tables_of
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.iris import misspelt_iri, normalised_column, normalised_iri
 from smalti.vocab.terms import IRI
 
 Pairs = tuple[tuple[IRI, IRI], ...]
@@ -151,8 +151,10 @@ def check_spelling(facts: Facts, iri: IRI) -> None:
     """Refuse another spelling of a registered IRI: ledgers and withdrawals go by one spelling.
 
     Raises:
-        UsageError: it is another spelling of a registered IRI.
+        UsageError: it is another spelling of a registered IRI, or one that no document may use.
     """
+    if not facts.is_known(iri) and (problem := misspelt_iri(iri)):
+        raise UsageError(str(iri), problem, "one spelling for each asset", f"use `{normalised_iri(iri)}`")
     spellings = () if facts.is_known(iri) else sorted(ownership.spelled_otherwise(facts, iri))
     if spellings:
         raise _spelled_otherwise(iri, spellings[0])

@@ -8,7 +8,7 @@ from typing import Final
 from smalti.errors import UsageError
 from smalti.policy.decide.decision import Fact
 from smalti.policy.decide.names import iri, word
-from smalti.policy.model.iris import column_iri, iri_problem, normalised_column
+from smalti.policy.model.iris import column_iri, iri_problem, misspelt_iri, normalised_column
 from smalti.policy.model.model import Day, Instant, Named, Number, Text, Truth, Value
 from smalti.vocab.odrl import LEFT_OPERANDS
 from smalti.vocab.terms import IRI, ODRL
@@ -35,7 +35,8 @@ def value(written: str, where: str) -> Value:
     Named(iri='http://example.com/party/a')
 
     Raises:
-        UsageError: it has the form of a day or a point in time, but does not exist.
+        UsageError: it is a day or a point in time that does not exist, or an IRI in another spelling than
+            smalti accepts.
     """
     if _NUMBER.fullmatch(written):
         return Number(Decimal(written))
@@ -43,6 +44,8 @@ def value(written: str, where: str) -> Value:
         return Truth(_TRUTHS[written])
     if _DAY.fullmatch(written) or _INSTANT.fullmatch(written):
         return _moment(written, where)
+    if misspelt_iri(written):
+        return Named(iri(written, where))  # raises, with the spelling that is accepted
     return Text(written) if iri_problem(written) else Named(IRI(written))
 
 
@@ -92,7 +95,8 @@ def fact_operand(name: str, where: str) -> IRI:
 
 
 def _operand_iri(name: str, where: str) -> IRI:
-    return iri(name, where) if not iri_problem(name) else word(Kind.CONSTRAINT, name, where)
+    is_iri = not iri_problem(name) or misspelt_iri(name)
+    return iri(name, where) if is_iri else word(Kind.CONSTRAINT, name, where)
 
 
 def parameter(written: str, where: str) -> Fact:

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Final
 
 from smalti.errors import UsageError
-from smalti.policy.model.iris import iri_problem
+from smalti.policy.model.iris import iri_problem, misspelt_iri
 from smalti.policy.model.suggest import did_you_mean
 from smalti.vocab.aliases import canonical
 from smalti.vocab.odrl import ACTION_PARENTS, LEFT_OPERANDS
@@ -38,7 +38,8 @@ def word(kind: Kind, written: str, where: str) -> IRI:
     'http://www.w3.org/ns/odrl/2/read'
 
     Raises:
-        UsageError: it is neither a known name nor an IRI, or its vocabulary has no such word.
+        UsageError: it is neither a known name nor an IRI, its vocabulary has no such word, or the IRI has
+            another spelling than smalti accepts.
     """
     names = _names(kind)
     if written in names:
@@ -50,6 +51,8 @@ def word(kind: Kind, written: str, where: str) -> IRI:
         return canonical_iri
     if not iri_problem(full) and not canonical_iri.startswith(_VOCABULARIES):
         return canonical_iri
+    if misspelt_iri(full):
+        return iri(full, where)  # raises, with the spelling that is accepted
     local = full.rpartition("#")[2].rpartition("/")[2]
     way_out = did_you_mean(local, names) or "write the name, or the full IRI"
     raise UsageError(where, f"`{written}` is not a known {_what(kind)}", _expected(kind), way_out)

@@ -15,7 +15,9 @@ _FORBIDDEN: Final = re.compile(r"[\s<>\"{}|\\^`\x00-\x20\x7f-\x9f]")  # RFC 3987
 _ADDRESS: Final = re.compile(r"(https?://)([^/?#]*)(.*)", re.DOTALL)
 _BEYOND_ASCII: Final = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")
 _PUNYCODE: Final = "xn--"
+_LONGEST_LABEL: Final = 63  # RFC 1035, 2.3.4; Punycode takes quadratic time
 _ENCODED: Final = re.compile(r"%[0-9A-Fa-f]{2}|%")
+_ENCODED_ASCII: Final = re.compile(r"(%[0-7][0-9A-F]|%)")
 _TO_SPELL: Final = re.compile(r"%[0-9A-Fa-f]{2}|%|[^\x00-\x7f]+")
 MOST_IN_STEM: Final = 200
 """Bytes of a `file_stem`: with the number of a part and an ending, file systems take 255."""
@@ -30,7 +32,9 @@ _UNUSUAL: Final = re.compile(  # RFC 3986, 6.2.2.3 and 6.2.3: other spellings of
     r"|https?://[^/?#]*:(?:0\d*)?(?=[/?#]|$)"
     r"|http://[^/?#]*:80(?=[/?#]|$)|https://[^/?#]*:443(?=[/?#]|$)"
 )
-_COMPLETE: Final = re.compile(r"https?://[^/?#@]+.*|urn:[A-Za-z0-9][A-Za-z0-9-]*:.+|(?:did|mailto|tag):.+")
+_COMPLETE: Final = re.compile(
+    r"https?://[^/?#@]+(?:[/?#].*)?|urn:[A-Za-z0-9][A-Za-z0-9-]*:.+|(?:did|mailto|tag):.+"
+)
 
 
 def iri_problem(iri: str) -> str:
@@ -42,6 +46,8 @@ def iri_problem(iri: str) -> str:
     'has a character that an IRI cannot have'
     >>> iri_problem("http://example.com:80/Customer")
     'has a default or empty port, or `.` or `..` in its path: leave it out'
+    >>> iri_problem("http://Example.com/%43ustomer")
+    'has another spelling than smalti accepts: write `http://example.com/Customer`'
     """
     scheme, colon, _ = iri.partition(":")
     if not colon:
@@ -52,11 +58,27 @@ def iri_problem(iri: str) -> str:
         return "has a character that an IRI cannot have"
     if not _COMPLETE.fullmatch(iri):
         return "is not a complete IRI"
-    return (
-        "has a default or empty port, or `.` or `..` in its path: leave it out"
-        if _UNUSUAL.match(iri)
-        else ""
-    )
+    if _UNUSUAL.match(iri):
+        return "has a default or empty port, or `.` or `..` in its path: leave it out"
+    usual = normalised_iri(iri)
+    return "" if _encoded(iri) == usual else f"has another spelling than smalti accepts: write `{usual}`"
+
+
+def misspelt_iri(text: str) -> str:
+    """The problem of a text that is an IRI, but not in the spelling that smalti accepts; else empty.
+
+    Such a text is refused where another text would be one: it would escape what names the IRI.
+
+    >>> misspelt_iri("http://example.com:80/C")
+    'has a default or empty port, or `.` or `..` in its path: leave it out'
+    >>> misspelt_iri("note: not an IRI")
+    ''
+    """
+    scheme, colon, rest = text.partition(":")
+    usual = f"{scheme.lower()}:{rest}"
+    if not colon or scheme.lower() not in SCHEMES or _FORBIDDEN.search(usual):
+        return ""
+    return iri_problem(text) if _COMPLETE.fullmatch(usual) else ""
 
 
 def file_stem(output: str) -> str:
@@ -156,7 +178,7 @@ def normalised_iri(iri: str) -> IRI:
 
     What is beyond ASCII is in Unicode's normal form C and percent-encoded, percent-encodings are in upper
     case, and those of unreserved characters are decoded. The host of a web address is in lower case, and
-    its labels are the same with and without Punycode (RFC 5890, 2.3.2.1). What a server may take for the
+    in Punycode where it is not ASCII (RFC 5890, 2.3.2.1). What a server may take for the
     same (a slash at the end, the scheme `https`) is another IRI.
 
     >>> normalised_iri("http://Example.com/party/%61nn")
@@ -167,29 +189,46 @@ def normalised_iri(iri: str) -> IRI:
     iri = _ENCODED.sub(_spelled, iri)  # first: an encoded letter may stand in a host, or before an accent
     address = _ADDRESS.fullmatch(iri)
     if address is not None:
-        iri = f"{address[1]}{_spelled_host(address[2])}{address[3]}"
+        iri = f"{address[1]}{_ascii_authority(address[2])}{address[3]}"
     if iri.isascii() and "%" not in iri:
         return IRI(iri)
-    composed = normalize("NFC", _BEYOND_ASCII.sub(_decoded, iri))
+    # Between the encodings that stay: an accent must not join the last digit of one.
+    parts = _ENCODED_ASCII.split(_BEYOND_ASCII.sub(_decoded, iri))
+    composed = "".join(part if part[:1] == "%" else normalize("NFC", part) for part in parts)
     return IRI(_TO_SPELL.sub(_spelled, composed))
 
 
-def _spelled_host(host: str) -> str:
-    """A host in lower case, its labels as Punycode stands for them."""
+def _ascii_authority(authority: str) -> str:
+    """An authority in lower case, its host in the letters of the domain name system."""
+    host, colon, port = authority.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit():
+        host, colon, port = authority, "", ""
     host = _BEYOND_ASCII.sub(_decoded, host).lower()
-    if _PUNYCODE not in host:
-        return host
-    return ".".join(map(_spelled_label, host.split(".")))
+    return ".".join(map(_ascii_label, host.split("."))) + colon + port
 
 
-def _spelled_label(label: str) -> str:
-    if not label.startswith(_PUNYCODE):
+def _ascii_label(label: str) -> str:
+    if len(label) > _LONGEST_LABEL:
         return label
-    try:
-        decoded = label.removeprefix(_PUNYCODE).encode("ascii").decode("punycode").lower()
-    except UnicodeError:
-        return label
-    return label if decoded.isascii() else decoded
+    name = label
+    if label.startswith(_PUNYCODE):
+        try:
+            name = label.removeprefix(_PUNYCODE).encode("ascii").decode("punycode")
+        except UnicodeError:
+            return label
+        if name.isascii():  # Punycode of what needs none: no name has this label
+            return label
+    name = normalize("NFC", name.lower())
+    return name if name.isascii() else _PUNYCODE + name.encode("punycode").decode("ascii")
+
+
+def _encoded(iri: str) -> str:
+    """An IRI with what is beyond ASCII percent-encoded, and all that is encoded as it is."""
+    return _TO_SPELL.sub(lambda match: _uppercase(match.group()), iri)
+
+
+def _uppercase(part: str) -> str:
+    return part.upper() if part.isascii() else quote(part)
 
 
 def _decoded(match: re.Match[str]) -> str:

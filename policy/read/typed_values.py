@@ -11,7 +11,7 @@ from smalti.policy.document.expansion import UNRESOLVED
 from smalti.policy.document.nodes import Literal, Name, Value
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model import model
-from smalti.policy.model.iris import iri_problem
+from smalti.policy.model.iris import iri_problem, misspelt_iri
 from smalti.policy.model.model import Day, Instant, Named, Number, Text, Truth
 from smalti.policy.read.values import FRACTIONAL, WHOLE, Scope, bare_name, iri_is_good
 from smalti.policy.text.json_text import Place
@@ -156,6 +156,9 @@ def named_by_text(text: str, place: Place, scope: Scope) -> Named | None:
     ODRL's context gives `rightOperand` no type, so that JSON-LD leaves IRIs there as texts.
     """
     iri = scope.terms.expand(text) if ":" in text else None
+    if iri is not None and misspelt_iri(iri):
+        iri_is_good(Name(iri, text, place), "the value", scope)  # reports it
+        return None
     if iri is None or iri.startswith(UNRESOLVED) or iri_problem(iri):
         return None
     return Named(IRI(scope.findings.word(iri, place)))

@@ -9,7 +9,7 @@ from smalti.policy.document.context import Terms
 from smalti.policy.document.expansion import UNRESOLVED
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.findings import Findings, quoted
-from smalti.policy.model.iris import iri_problem
+from smalti.policy.model.iris import iri_problem, misspelt_iri
 from smalti.vocab.terms import IRI, L_DIVERSITY, METHOD, ODRL, XSD
 from smalti.vocab.words import Range, Word
 
@@ -121,7 +121,8 @@ def unknown_word(
     code: str, name: Name, what: str, candidates: Iterable[str], scope: Scope, otherwise: str = ""
 ) -> None:
     """Report a word that no vocabulary defines, with the nearest word, or another way out."""
-    if not name.iri.startswith(UNRESOLVED) and "scheme that" in iri_problem(name.iri):
+    is_misspelt = "scheme that" in iri_problem(name.iri) or misspelt_iri(name.iri)
+    if not name.iri.startswith(UNRESOLVED) and is_misspelt:
         iri_is_good(name, f"the {what}", scope)
         return
     help_ = scope.findings.did_you_mean(name.written, candidates) or otherwise
