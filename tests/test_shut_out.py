@@ -121,7 +121,7 @@ def test_what_is_told_comes_true(tmp_path: Path) -> None:
     assert release(tmp_path, data, "b", policy=loud, query=gaussian).version is not None
     denied = release(tmp_path, data, "c", policy=quiet, query=COUNT | {"epsilon": 0.1})
     assert not denied.decision.is_permitted
-    assert "states no ceiling of delta" in denied.decision.reasons[0].text
+    assert "states no ceiling for delta" in denied.decision.reasons[0].text
 
 
 def test_a_collection_shares_the_ledger_of_its_members(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ class AttemptReason(StrEnum):
 _SENTENCES: Final = {
     AttemptReason.TOO_LITTLE: ("The audit had too little data, or the audited records lacked a class"),
     AttemptReason.DIVERGED: (
-        "The training diverged: the model's weights are not finite, or yield no confidences"
+        "The training diverged: the weights of the model are not finite, or yield no confidences"
     ),
     AttemptReason.SHADOWS_DIVERGED: (
         "The training of a shadow model diverged: its weights are not finite, or yield no confidences"

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field,
 from smalti.engine.tables.csvw_values import Stated, bounds, public_values, unit
 from smalti.engine.tables.description import ColumnDescription, Description
 from smalti.errors import DataError, SmaltiError, UsageError
-from smalti.policy.model.iris import iri_problem
+from smalti.policy.model.iris import misspelt_iri
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import CSVW_EO, IRI, ONE_ROW_EACH, SMALTI
 
@@ -302,7 +302,7 @@ def _key(name: str, document: _Metadata) -> tuple[str, ...]:
 
 
 def _problem_of_web_address(iri: str | None) -> str | None:
-    return iri_problem(iri) or None if iri is not None and iri.startswith(("http:", "https:")) else None
+    return misspelt_iri(iri) or None if iri is not None else None
 
 
 def _column(name: str, column: _Column) -> ColumnDescription:

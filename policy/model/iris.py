@@ -11,7 +11,7 @@ from smalti.vocab.terms import IRI
 
 SCHEMES: Final = frozenset({"http", "https", "urn", "did", "mailto", "tag"})
 """Schemes of IRIs that a policy may use; any other is an undefined prefix, or leads to a file."""
-_FORBIDDEN: Final = re.compile(r"[\s<>\"{}|\\^`\x00-\x20\x7f-\x9f]")  # RFC 3987, 2.2
+_FORBIDDEN: Final = re.compile(r"[\s<>\"{}|\\^`\x00-\x20\x7f-\x9f\ud800-\udfff]")  # RFC 3987, 2.2
 _ADDRESS: Final = re.compile(r"(https?://)([^/?#]*)(.*)", re.DOTALL)
 _BEYOND_ASCII: Final = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")
 _PUNYCODE: Final = "xn--"
@@ -76,6 +76,8 @@ def misspelt_iri(text: str) -> str:
     """
     scheme, colon, rest = text.partition(":")
     usual = f"{scheme.lower()}:{rest}"
+    if usual.startswith(("http://", "https://")):
+        return iri_problem(text)
     if not colon or scheme.lower() not in SCHEMES or _FORBIDDEN.search(usual):
         return ""
     return iri_problem(text) if _COMPLETE.fullmatch(usual) else ""
@@ -208,9 +210,9 @@ def _ascii_authority(authority: str) -> str:
 
 
 def _ascii_label(label: str) -> str:
+    name = label = normalize("NFC", label)
     if len(label) > _LONGEST_LABEL:
         return label
-    name = label
     if label.startswith(_PUNYCODE):
         try:
             name = label.removeprefix(_PUNYCODE).encode("ascii").decode("punycode")

@@ -53,5 +53,5 @@ def test_a_setting_or_master_that_spark_does_not_take_is_named_and_java_is_not_b
     assert told(tmp_path, *options) == (
         f"error: spark engine: Java was found, but Spark does not start with {named};"
         " expected a Java runtime 17 or newer, and a master and settings that Spark accepts."
-        " run `smalti doctor` to see which Java is used, or use --engine local"
+        " Run `smalti doctor` to see which Java is used, or use --engine local"
     )

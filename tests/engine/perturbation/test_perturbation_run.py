@@ -359,7 +359,7 @@ def test_a_stranger_runs_again_what_an_owner_bound_and_nothing_else(world: Path)
     run(world)
     assert run(world, "again", owner=None).version is not None
     write_data(world, [("a", "f", "1", "")])
-    with pytest.raises(SmaltiError, match="may not say what data it is"):
+    with pytest.raises(SmaltiError, match="must not bind other data to it"):
         run(world, "other", owner=None)
 
 
@@ -409,7 +409,7 @@ def test_planning_charges_nothing(world: Path) -> None:
 Make = Callable[[Path], Any]
 REFUSED: dict[str, tuple[Make, str]] = {
     "no budget": (lambda folder: write_policy(folder, budget=MISSING), "budget"),
-    "nobody declared": (lambda folder: write_policy(folder, respondent=("eq", MISSING)), "one respondent"),
+    "nobody declared": (lambda folder: write_policy(folder, respondent=("eq", MISSING)), "reports once"),
     "no columns": (
         lambda folder: write_policy(folder, measure=("isAnyOf", MISSING)),
         "the policy names no column",

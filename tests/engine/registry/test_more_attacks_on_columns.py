@@ -665,7 +665,7 @@ def test_a_co_owner_does_not_bind_the_data_under_an_iri_without_prohibitions(wor
     assert world.run(policy(permission(uid="p0"), uid="p0")).version is not None
     world.add(policy(prohibitions=(prohibition(),), uid="no"))
     elsewhere = "http://example.com/elsewhere"
-    with pytest.raises(smalti.SmaltiError, match="somebody else owns"):
+    with pytest.raises(smalti.SmaltiError, match="another party owns or co-owns"):
         world.run(anonymizing(elsewhere), data={elsewhere: world.data}, owner=OTHER)
 
 

@@ -395,7 +395,7 @@ def test_the_environment_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
         secret.load_secret(tmp_path / "r.sqlite")
     assert "canary" not in str(caught.value)
     monkeypatch.delenv(secret.ENVIRONMENT)
-    with pytest.raises(RegistryError, match="no file"):
+    with pytest.raises(RegistryError, match="without a file has no place for its secret"):
         secret.load_secret(None)
 
 

@@ -135,7 +135,7 @@ def test_the_schema_is_one_and_the_example_fits() -> None:
         (b" " * (1 << 20) + b"{}", "the query is too large; expected at most 1048576 bytes"),
         (b"[]", "q.json:1:1: the query has the wrong type; expected an object"),
         (b"{}", "q.json:1:1: `statistics` is missing"),
-        (b'{"statistics": [{"statistic": "count"}], "epsilon": NaN}', "q.json:1:53: `NaN` is not a number"),
+        (b'{"statistics": [{"statistic": "count"}], "epsilon": NaN}', "q.json:1:53: `NaN` is not a JSON"),
         (b'{"statistics": [{"statistic": "count"}], "epsilon": 1e999}', "too large to be read exactly"),
         (b'{"statistics": [{"statistic": "count"}],\n "delta": 0, "delta": 0}', "q.json:2:14: key `delta`"),
     ],

@@ -141,7 +141,7 @@ def test_a_stranger_runs_the_owners_policy_on_the_owners_data_as_it_is(owned: tu
 def test_a_stranger_cannot_describe_the_owners_data_otherwise(owned: tuple[Path, Path]) -> None:
     policy, data = owned
     describe(data, HEADER, "age")
-    with pytest.raises(UsageError, match="may not say what data it is"):
+    with pytest.raises(UsageError, match="must not bind other data to it"):
         run(policy, data, "again", owner=None)
     assert not (policy.parent / "again").exists()
 
@@ -150,7 +150,7 @@ def test_a_stranger_cannot_bind_other_data_to_the_owners_target(owned: tuple[Pat
     policy, data = owned
     (policy.parent / "other").mkdir()
     other = small_table(policy.parent / "other", small_rows(30), respondent="who")
-    with pytest.raises(UsageError, match="may not say what data it is"):
+    with pytest.raises(UsageError, match="must not bind other data to it"):
         run(policy, other, "again", owner=None)
     assert data.exists()
 
@@ -177,7 +177,7 @@ def test_somebody_elses_input_cannot_be_relabelled(owned: tuple[Path, Path]) -> 
         json.dumps(document).replace(CUSTOMER, "http://example.com/New").replace(OUTPUT, "http://example/n")
     )
     relabelled.write_text(text)
-    with pytest.raises(UsageError, match="known under another IRI"):
+    with pytest.raises(UsageError, match="registered under another IRI"):
         run(relabelled, data, "again", "http://example.com/New", owner=STRANGER)
 
 

@@ -257,7 +257,7 @@ def test_an_out_without_its_folder(tmp_path: Path) -> None:
     before = listing(tmp_path)
     ran = smalti("run", policy, *request(data), "--out", "no/out", cwd=tmp_path)
     assert ran.code == 2
-    paragraph(ran, "no/out", "does not exist", "Make `no` first")
+    paragraph(ran, "no/out", "does not exist", "Create `no` first")
     assert listing(tmp_path) == before
 
 

@@ -354,7 +354,7 @@ def test_a_part_of_somebody_elses_input_cannot_be_relabelled(tmp_path: Path, own
     declare(owned / "part-00010.csv")
     (mine / "part-00011.csv").write_bytes(theirs)
     for data in (mine, owned / "part-00010.csv"):
-        with pytest.raises(UsageError, match="known under another IRI"):
+        with pytest.raises(UsageError, match="registered under another IRI"):
             run(tmp_path, data, "again", policy, target=NEW, owner=STRANGER)
     # A bare header, which both have, is nobody's data.
     (mine / "part-00011.csv").unlink()
@@ -382,7 +382,7 @@ def test_a_stranger_binds_all_of_the_owners_files_or_none(
 ) -> None:
     run(tmp_path, owned, "same", owner=None)
     change(owned)
-    with pytest.raises(UsageError, match="may not say what data it is"):
+    with pytest.raises(UsageError, match="must not bind other data to it"):
         run(tmp_path, owned, "again", owner=None)
 
 

@@ -13,7 +13,7 @@ from scipy import stats
 from smalti.transforms.auditing.differential_identifiability import Beliefs, log_odds_of_step
 from smalti.transforms.auditing.neighbors import NeighboringPair
 from smalti.transforms.auditing.network_gradients import LabelledRecords
-from smalti.transforms.auditing.training_identifiability import TrainingExperiment, _said
+from smalti.transforms.auditing.training_identifiability import TrainingExperiment, _log_odds_of
 from smalti.transforms.identifiability import gaussian_advantage
 from smalti.transforms.learning._jax import jax
 from smalti.transforms.learning.accounting import SampledGaussian
@@ -48,7 +48,8 @@ def test_a_step_says_what_the_densities_say(rate: float) -> None:
     generator, deviation = np.random.default_rng(4), 0.7
     rest, first, second = generator.normal(size=(3, 5))
     with jax.enable_x64(True):
-        found = float(_said(rest, first, deviation, rate) - _said(rest, second, deviation, rate))
+        odds = [_log_odds_of(rest, gradient, deviation, rate) for gradient in (first, second)]
+        found = float(odds[0] - odds[1])
     densities = [
         rate * stats.norm.pdf(rest, gradient, deviation).prod()
         + (1 - rate) * stats.norm.pdf(rest, 0, deviation).prod()
