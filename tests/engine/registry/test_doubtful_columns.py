@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from shell import smalti as cli
+from spellings import refused_or_held
 
 import smalti
 from smalti.engine.registry.column_conflicts import column_conflicts
@@ -208,6 +209,7 @@ def test_a_column_of_a_collection_is_as_doubtful_as_that_of_its_member(world: Wo
         ("http://example.com/gr%c3%b6%c3%9fe", "http://example.com/größe/Name"),
     ],
 )
+@refused_or_held
 def test_a_stranger_gets_no_other_spelling_of_an_owners_iri(world: World, table: str, theirs: str) -> None:
     world.add(policy({**READ, "target": table}, uid="0"))
     with pytest.raises(smalti.SmaltiError, match="does not own"):
@@ -309,3 +311,15 @@ def test_identifiers_repeat_together_as_values(
         named = [f"{TABLE}/{name}" for name in identifiers]
         with pytest.raises(smalti.SmaltiError, match="values repeat in"):
             world.run(way("p", identifier=named, respondent=[]), one_row_each=True)
+
+
+def test_identifiers_that_repeat_together_where_one_is_blank_refuse_one_row_each(world: World) -> None:
+    """Medium: two rows of `Ann` without a job pass; where another job repeats, they are refused."""
+    world.data.write_text("Name,Age,ZIP,Job\nAnn,30,100,\nAnn,31,100,\nCid,32,101,c\nDan,33,101,d\n")
+    with pytest.raises(smalti.SmaltiError, match="each row is declared to be about another person"):
+        world.run(way("p", identifier=[NAME, JOB]))
+
+
+def test_rows_without_any_identifier_identify_nobody(world: World) -> None:
+    world.data.write_text("Name,Age,ZIP,Job\n,30,100,\n,31,100,\nCid,32,101,c\nDan,33,101,d\n")
+    assert world.run(way("p", identifier=[NAME, JOB])).version is not None
