@@ -200,9 +200,9 @@ class Requested:
                 # Of a collection that the target belongs to: the column of that name in each member.
                 yield normalised_column(f"{target}/{column.rpartition('/')[2]}")
 
-    def _shares_a_part(self, one: IRI, other: IRI) -> bool:
+    def _shares_a_part(self, asset: IRI, other: IRI) -> bool:
         """Whether hierarchies say that two assets share a part, in whatever spelling."""
-        return self._assets.concept(one) in self._assets.related(other)
+        return self._assets.concept(asset) in self._assets.related(other)
 
     def _shares_columns(self, asset: IRI, table: IRI) -> bool:
         """Whether an asset shares only columns with a table, by the hierarchies."""

@@ -69,37 +69,37 @@ class _Lists:
     def described(self) -> dict[Subject, _Description]:
         """What is said of each subject; the cells of lists are no subjects."""
         cells = {subject for subject in self.by_subject if self.is_cell(subject)}
-        found: dict[Subject, _Description] = {
+        descriptions: dict[Subject, _Description] = {
             subject: {predicate: self.values(objects) for predicate, objects in said.items()}
             for subject, said in self.by_subject.items()
             if subject not in cells
         }
         if cells - self.consumed:
             self.broken("a list is used by nothing")
-        return found
+        return descriptions
 
-    def is_cell(self, found: Object) -> bool:
-        return isinstance(found, Blank) and not {_FIRST, _REST}.isdisjoint(self.by_subject.get(found, {}))
+    def is_cell(self, term: Object) -> bool:
+        return isinstance(term, Blank) and not {_FIRST, _REST}.isdisjoint(self.by_subject.get(term, {}))
 
     def values(self, objects: list[Object]) -> _Values:
-        heads = [found for found in objects if found == _NIL or self.is_cell(found)]
-        items = tuple(item for found in objects for item in self.items(found, 0))
+        heads = [term for term in objects if term == _NIL or self.is_cell(term)]
+        items = tuple(item for term in objects for item in self.items(term, 0))
         return _Values(items, len(heads) == len(objects) == 1)
 
-    def items(self, found: Object, depth: int) -> Iterator[Object]:
-        if found != _NIL and not self.is_cell(found):
-            yield found
-        while found != _NIL and self.is_cell(found):
-            cell = self.by_subject[found] if isinstance(found, Blank) else {}
+    def items(self, term: Object, depth: int) -> Iterator[Object]:
+        if term != _NIL and not self.is_cell(term):
+            yield term
+        while term != _NIL and self.is_cell(term):
+            cell = self.by_subject[term] if isinstance(term, Blank) else {}
             firsts, rests = cell.get(_FIRST, []), cell.get(_REST, [])
             whole = len(firsts) == len(rests) == 1 and set(cell) <= {_FIRST, _REST, _TYPE}
-            if found in self.consumed or not whole or depth > MAX_DEPTH:
+            if term in self.consumed or not whole or depth > MAX_DEPTH:
                 self.broken("a list is used twice, is nested too deeply, or its cells are incomplete")
                 return
-            self.consumed.add(found)
+            self.consumed.add(term)
             yield from self.items(firsts[0], depth + 1)
-            found = rests[0]
-            if found != _NIL and not self.is_cell(found):
+            term = rests[0]
+            if term != _NIL and not self.is_cell(term):
                 self.broken("a list does not end with rdf:nil")
 
     def broken(self, message: str) -> None:
@@ -127,12 +127,12 @@ class _Builder:
         self, properties: dict[str, Property], predicate: Reference, values: _Values, node: Place
     ) -> None:
         word, place = self.short(predicate), _inside(node, self.step(predicate))
-        known = self.findings.word(predicate, place)
-        if known in properties:
-            first = quoted(properties[known].word)
+        iri = self.findings.word(predicate, place)
+        if iri in properties:
+            first = quoted(properties[iri].word)
             self.findings.error("P213", place, f"{quoted(word)} means the same as {first}")
-        found = tuple(self.value(value, place) for value in values.objects)
-        properties[known] = Property(known, word, place, found, values.is_list)
+        contents = tuple(self.value(value, place) for value in values.objects)
+        properties[iri] = Property(iri, word, place, contents, values.is_list)
 
     def value(self, value: Object, place: Place) -> Value:
         if isinstance(value, Written):
