@@ -1,13 +1,20 @@
 """IRIs have one spelling that smalti accepts, up to what percent-encodings leave open."""
 
+import json
+from collections.abc import Iterator
+from copy import deepcopy
 from itertools import product
+from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
+import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smalti.policy.model.iris import iri_problem, misspelt_iri, normalised_column, normalised_iri
+from smalti.policy.read.parse import parse
 
 HOSTS = [
     "example.com",
@@ -94,3 +101,32 @@ def test_the_spellings_that_are_accepted() -> None:
         "did:web:Example.com",
     ):
         assert iri_problem(iri) == ""
+
+
+POLICY = json.loads(
+    (Path(__file__).parents[2] / "examples" / "policies" / "fig-2.6-canonical.jsonld").read_text()
+)
+
+
+def places(value: Any, way: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The way to each text of a document, its context left out."""
+    if isinstance(value, str):
+        yield way
+    elif isinstance(value, dict | list):
+        entries = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, inner in entries:
+            if key != "@context":
+                yield from places(inner, (*way, key))
+
+
+@pytest.mark.parametrize("way", list(places(POLICY)), ids=str)
+@pytest.mark.parametrize("spelled", ["http://EXAMPLE.com/a", "http://example.com/%61"])
+def test_no_place_of_a_policy_takes_another_spelling(way: tuple[str | int, ...], spelled: str) -> None:
+    document = deepcopy(POLICY)
+    inner = document
+    for key in way[:-1]:
+        inner = inner[key]
+    inner[way[-1]] = spelled
+    codes = [finding.code for finding in parse(json.dumps(document).encode(), "a.jsonld").errors]
+    assert codes == ["P212"] or way == ("profile",) or way[-3:] == ("refinement", 0, "rightOperand")
+    assert codes
