@@ -47,7 +47,12 @@ TABLE: Final = (
     Code("P209", "unknown word", "the value is a relative IRI: no context defines it."),
     Code("P210", "not JSON-LD", "the document does not follow the grammar of JSON-LD 1.1."),
     Code("P211", "unknown prefix or scheme", "the IRI has an undefined prefix or an unknown scheme."),
-    Code("P212", "not an IRI", "the text has characters that an IRI cannot have, or a part is missing."),
+    Code(
+        "P212",
+        "not an IRI",
+        "the text has characters that an IRI cannot have, a part is missing, or it is not in the one"
+        " spelling that is accepted.",
+    ),
     Code("P213", "duplicate property", "two keys of one object mean the same property."),
     Code("P214", "node used twice", "statements about a shared node would apply at each of its places."),
     Code("P215", "node not described", "the label names a node that the document does not describe."),

@@ -64,8 +64,8 @@ _SEEN: Final[Mapping[str, Expressible]] = MappingProxyType(
     _as(_PARTLY, _NOT, "most JSON readers change or refuse it before a schema sees it", "P106 P108")
     | _as(_NOT, _NOT, "JSON readers drop or replace it before a schema sees it", "P105 P107")
     | _as(_NOT, _NOT, "neither counts levels of nesting", "P104")
-    | _as(_FULLY, _NOT, _TEXT, "P201 P202 P203 P205 P206 P207 P208 P210 P212")
-    | _as(_PARTLY, _NOT, _TEXT, "P204 P209 P211 P213 P319")
+    | _as(_FULLY, _NOT, _TEXT, "P201 P202 P203 P205 P206 P207 P208 P210")
+    | _as(_PARTLY, _NOT, _TEXT, "P204 P209 P211 P212 P213 P319")
     | _as(_PARTLY, _NOT, "in RDF a rule that is only named looks like one without its parts", "P311")
     | _both("P306", "P312", "P313", "P315", "P317", "P318", "P321", "P322", "P324", "P326", "P327")
     | _as(
