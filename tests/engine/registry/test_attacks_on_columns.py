@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from shell import smalti as cli
+from spellings import refused_or_held
 
 import smalti
 from smalti.engine.registry.review import reviews
@@ -137,6 +138,7 @@ def test_a_column_is_forbidden_in_each_percent_encoding(
         (f"<{TABLE}/%4Eame> a odrl:Asset ; odrl:partOf <{PERSONAL}> .", PERSONAL),
     ],
 )
+@refused_or_held
 def test_what_is_withheld_of_a_table_is_not_read_as_a_column(
     world: World, said: str, forbidden: str
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from spellings import refused_or_held
 
 import smalti
 from smalti.policy.decide.decision import Effect
@@ -72,6 +73,7 @@ def test_no_strangers_data_makes_a_table_of_a_misspelt_column(
 
 @pytest.mark.parametrize("kind", ["source", "output"])
 @pytest.mark.parametrize("is_squatted", [False, True])
+@refused_or_held
 def test_no_strangers_data_makes_a_table_of_a_misspelt_column_afterwards(
     world: World, kind: str, is_squatted: bool
 ) -> None:
@@ -96,6 +98,7 @@ def test_no_strangers_data_makes_a_table_of_a_misspelt_column_afterwards(
         ("http://schema.example/a%3ab", "http://schema.example/a%3Ab", True),
     ],
 )
+@refused_or_held
 def test_no_strangers_data_makes_a_table_of_a_declared_column(
     world: World, own: str, squatted: str, is_after: bool, kind: str
 ) -> None:

@@ -49,7 +49,7 @@ def failed(decision: Decision) -> set[str]:
         ({}, [COUNT], {"epsilon": 1}),
         ({}, [COUNT], {"epsilon": 0.1}),
         ({}, [COUNT, {"statistic": "mean", **AGE, "groupBy": [SEX]}], {}),
-        ({}, [{"statistic": "mean", **AGE, "measure": f"{TARGET}/%61ge"}], {}),
+        ({}, [{"statistic": "mean", **AGE, "measure": f"{TARGET}/age"}], {}),
         ({"measure": None, "groupBy": None, "statistic": ("isAnyOf", ["count"])}, [COUNT], {}),
         ({"delta": ("lteq", 0.001)}, [COUNT], {"delta": 0}),
         ({"epsilon": None, "posteriorBelief": ("lteq", 0.75)}, [COUNT], {"posteriorBelief": 0.6}),
