@@ -19,6 +19,8 @@ IDSC: Final = "https://w3id.org/idsa/code/"
 RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
 CSVW: Final = "http://www.w3.org/ns/csvw#"
 CSVW_EO: Final = "https://w3id.org/csvw-eo#"
+DSPACE: Final = "https://w3id.org/dspace/2025/1/"
+EDC: Final = "https://w3id.org/edc/v0.0.1/ns/"
 
 
 def _odrl(name: str) -> IRI:
@@ -153,3 +155,7 @@ ANATOMY: Final = "anatomy"
 MARKETING: Final = _mosaicrown("marketing")
 STATISTICAL: Final = _mosaicrown("statistical")
 INSTITUTIONAL: Final = _mosaicrown("institutional")
+
+# Envelopes of data spaces
+EDC_POLICY: Final = IRI(EDC + "policy")
+EDC_CREATED: Final = IRI(EDC + "createdAt")

@@ -117,11 +117,11 @@ class Reader:
                 inherited.update(uids_of(policy))
             return policy
 
-        from smalti.policy.read.parse import parse, require  # noqa: PLC0415 (slow; not every command needs it)
+        from smalti.policy.read.parse import parse, require_bound  # noqa: PLC0415 (slow; not every command needs it)
 
         parsed = parse(document, name, stored=stored)
         if not parsed.policies:
-            require(parsed)  # raises, with every problem of the document
+            require_bound(parsed)  # raises, with every problem of the document
         if not parents:
             self._alone[digest_of(document), name] = parsed.policies
         return NewPolicies(parsed.policies, document, name, issuer, parents, frozenset(inherited))

@@ -43,6 +43,8 @@ def check_keys(policy: JsonObject, terms: Terms, findings: Findings, owns_contex
 def is_unknown(key: str, terms: Terms) -> bool:
     """Whether expansion would drop the key, or read it as an IRI of an undefined prefix."""
     meaning = terms.expand(key)
+    if terms.is_by_default(key):
+        return True
     return meaning is None or (not meaning.startswith("@") and meaning.partition(":")[0] not in SCHEMES)
 
 

@@ -1,7 +1,7 @@
 """The serializations of a policy document, each read to the same nodes.
 
 JSON-LD in compact, expanded and flattened form (JSON-LD 1.1, 1.3 and API, section 4), lists of policies,
-`@graph`, and Turtle.
+`@graph`, envelopes of data spaces, and Turtle.
 """
 
 import json
@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from smalti.policy.document.context import NO_TERMS, Terms, read_context
+from smalti.policy.document.context import NO_TERMS, Terms, contexts_of, read_context
+from smalti.policy.document.envelopes import Enclosed, Stated, enclosed_policies
 from smalti.policy.document.expansion import expand
+from smalti.policy.document.filling import with_stated
 from smalti.policy.document.keys import check_keys
 from smalti.policy.document.linking import link
 from smalti.policy.document.nodes import Node
@@ -34,6 +36,8 @@ class _Part:
     terms: Terms
     owns_context: bool
     """The one object itself contains the context."""
+    stated: tuple[tuple[Stated, ...], ...] = ((),)
+    """Of each object, what its envelope says."""
 
 
 def read_nodes(text: str, findings: Findings) -> list[tuple[Node, Terms]]:
@@ -54,17 +58,20 @@ def _parts(value: JsonValue, findings: Findings) -> list[_Part]:
     parts: list[_Part] = []
     expanded: list[JsonObject] = []
     for source in _objects(value, findings):
-        if source.find("@graph") is not None:
+        enclosed = enclosed_policies(source, findings) if source.find("@graph") is None else None
+        if enclosed is not None:
+            parts += _enclosed(source, enclosed, findings)
+        elif source.find("@graph") is not None:
             parts += _graph(source, findings)
         elif source.find("@context") is None and _is_expanded(source):
             expanded.append(source)
         else:
-            terms = read_context(source, findings)
+            terms = read_context(source, NO_TERMS, findings)
             member = source.find("@context")
             if terms is not None and member is not None:
                 parts.append(_Part((source,), member.value, terms, True))
     if expanded:
-        parts.append(_Part(tuple(expanded), None, NO_TERMS, False))
+        parts.append(_Part(tuple(expanded), None, NO_TERMS, False, ((),) * len(expanded)))
     return _joined(parts, findings)
 
 
@@ -75,12 +82,26 @@ def _joined(parts: list[_Part], findings: Findings) -> list[_Part]:
         key = ("" if part.context is None else json.dumps(to_plain(part.context)), part.owns_context)
         first = joined.get(key)
         objects = part.objects if first is None else (*first.objects, *part.objects)
-        joined[key] = replace(first or part, objects=objects)
+        stated = part.stated if first is None else (*first.stated, *part.stated)
+        joined[key] = replace(first or part, objects=objects, stated=stated)
     if len(joined) <= MAX_CONTEXTS:
         return list(joined.values())
     message = f"the document has more than {MAX_CONTEXTS} different contexts"
     findings.error("P108", parts[MAX_CONTEXTS].objects[0].place, message, "split the document")
     return []
+
+
+def _enclosed(source: JsonObject, enclosed: list[Enclosed], findings: Findings) -> Iterable[_Part]:
+    """The policies of an envelope."""
+    if not enclosed and not findings.has_errors:
+        findings.error("P201", source.place, "the document of a data space contains no policy")
+    for each in enclosed:
+        is_expanded = each.terms == NO_TERMS and each.policy.find("@context") is None
+        terms = NO_TERMS if is_expanded else read_context(each.policy, each.terms, findings)
+        if terms is not None:
+            entries = (*each.contexts, *contexts_of(each.policy))
+            context = JsonArray(entries, each.policy.place) if entries else None
+            yield _Part((each.policy,), context, terms, True, (each.stated,))
 
 
 def _objects(value: JsonValue, findings: Findings) -> list[JsonObject]:
@@ -110,15 +131,21 @@ def _graph(document: JsonObject, findings: Findings) -> Iterable[_Part]:
         return ()
     objects = tuple(_objects(graph.value, findings))
     if context is None and all(map(_is_expanded, objects)):
-        return (_Part(objects, None, NO_TERMS, False),) if objects else ()
-    terms = read_context(document, findings)
+        return (_Part(objects, None, NO_TERMS, False, ((),) * len(objects)),) if objects else ()
+    terms = read_context(document, NO_TERMS, findings)
     if terms is None or context is None or not objects:
         return ()
-    return (_Part(objects, context.value, terms, False),)
+    return (_Part(objects, context.value, terms, False, ((),) * len(objects)),)
 
 
 def _expand(part: _Part, findings: Findings) -> list[tuple[Node, Terms]]:
     good = [check_keys(source, part.terms, findings, part.owns_context) for source in part.objects]
     if not all(good):
         return []
-    return [(node, part.terms) for node in expand(part.objects, part.context, part.terms, findings)]
+    nodes = expand(part.objects, part.context, part.terms, findings)
+    if len(nodes) != len(part.objects):
+        return []
+    return [
+        (with_stated(node, stated, findings), part.terms)
+        for node, stated in zip(nodes, part.stated, strict=True)
+    ]

@@ -20,6 +20,7 @@ from smalti.policy.document.turtle_text import (
 )
 from smalti.policy.findings.findings import Findings, printable, quoted
 from smalti.policy.text.json_text import MAX_DEPTH, Place
+from smalti.vocab.contexts import MOSAICROWN_CONTEXT
 from smalti.vocab.terms import LEFT_OPERAND, ODRL, RDF
 
 _TYPE: Final = Reference(RDF + "type")
@@ -46,7 +47,7 @@ def read_turtle(text: str, findings: Findings) -> list[tuple[Node, Terms]]:
     statements = read_statements(text, findings)
     if statements is None:
         return []
-    terms = Terms(statements.prefixes, True)
+    terms = Terms(statements.prefixes, (MOSAICROWN_CONTEXT,))
     described = _Lists(statements, findings).described()
     if not described and not findings.has_errors:
         findings.error("P201", Place(0, 0, ""), "the document is empty")

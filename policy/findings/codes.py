@@ -147,6 +147,11 @@ TABLE: Final = (
         "several ways to one output",
         "a rule that anonymizes or trains does so in one way, from one target to one output.",
     ),
+    Code(
+        "P340",
+        "contradiction with what is around",
+        "a target or party is the one that the policy's envelope, or its binding, states.",
+    ),
     Code("P390", "not implemented yet", "smalti refuses the feature by name, and never ignores it."),
     Code(
         "P391",
@@ -251,6 +256,11 @@ TABLE: Final = (
         "P508",
         "unknown operand",
         "the operand is neither a known word nor a column of a target, so its value is never known.",
+    ),
+    Code(
+        "P520",
+        "template",
+        "the policy leaves its target, parties or the base of its names to be bound, and grants nothing.",
     ),
     Code("P599", "more findings", "further findings are left out."),
     # What a valid policy probably does not mean; and what does not fit the data's description

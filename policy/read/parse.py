@@ -13,6 +13,7 @@ from smalti.policy.document.serializations import read_nodes
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import Findings
 from smalti.policy.findings.render import render_human
+from smalti.policy.model.binding import NOTHING_BOUND, PARTS, Binding, unbound
 from smalti.policy.model.model import Policy
 from smalti.policy.read.documents import check_described_once, read_policy
 from smalti.policy.read.inheritance import (
@@ -22,6 +23,7 @@ from smalti.policy.read.inheritance import (
     read_entry,
     report_unusable_parents,
 )
+from smalti.policy.read.templates import bind
 from smalti.policy.read.values import Scope
 from smalti.policy.text.json_text import Place
 
@@ -35,7 +37,10 @@ class ParsedDocument:
     name: str
     """As the user gave it."""
     policies: tuple[Policy, ...]
-    """Empty when any finding is an error: a document counts as a whole or not at all."""
+    """Empty when any finding is an error, or any policy a template: a document counts as a whole."""
+    templates: tuple[Policy, ...]
+    """All policies of a document that has a template, with placeholders (`policy.model.binding`); they
+    grant nothing. Else, and after an error, none."""
     sound: tuple[Policy, ...]
     """The policies without errors of their own: only for the search for more findings."""
     diagnostics: tuple[Diagnostic, ...]
@@ -65,7 +70,9 @@ class _Draft:
     findings: Findings
 
 
-def parse(document: bytes, name: str, stored: Stored = nothing_stored) -> ParsedDocument:
+def parse(
+    document: bytes, name: str, stored: Stored = nothing_stored, binding: Binding = NOTHING_BOUND
+) -> ParsedDocument:
     """Read one policy document, without data and without network.
 
     Every problem becomes a diagnostic; nothing in a document can raise an exception. The steps: size,
@@ -75,12 +82,15 @@ def parse(document: bytes, name: str, stored: Stored = nothing_stored) -> Parsed
         document: the bytes of the document, at most 1 MiB.
         name: its name in diagnostics, usually its path.
         stored: gives the policies in force elsewhere, from which this one may inherit.
+        binding: gives the rules a target and parties that the document leaves open.
     """
-    return parse_all([(document, name)], stored)[0]
+    return parse_all([(document, name)], stored, binding)[0]
 
 
 def parse_all(
-    documents: Sequence[tuple[bytes, str]], stored: Stored = nothing_stored
+    documents: Sequence[tuple[bytes, str]],
+    stored: Stored = nothing_stored,
+    binding: Binding = NOTHING_BOUND,
 ) -> tuple[ParsedDocument, ...]:
     """Read several documents, whose policies may inherit from each other (ODRL IM 2.9).
 
@@ -90,6 +100,7 @@ def parse_all(
     Args:
         documents: the bytes and the name of each, as for `parse`.
         stored: gives the policies in force elsewhere.
+        binding: of all documents.
 
     Returns:
         What was read from each document, in the same order.
@@ -98,7 +109,7 @@ def parse_all(
     entries = [
         read_entry(node, scope, number)
         for number, draft in enumerate(drafts)
-        for node, scope in _scoped(draft)
+        for node, scope in _scoped(draft, binding)
     ]  # fmt: skip
     family = Family(entries, stored)
     partial = set()
@@ -115,17 +126,22 @@ def parse_all(
     return tuple(map(_parsed, drafts, read))
 
 
-def load(path: str | PathLike[str], stored: Stored = nothing_stored) -> ParsedDocument:
+def load(
+    path: str | PathLike[str], stored: Stored = nothing_stored, binding: Binding = NOTHING_BOUND
+) -> ParsedDocument:
     """Read the policy document at a path; a file that cannot be read is a diagnostic, too."""
-    return load_all([path], stored)[0]
+    return load_all([path], stored, binding)[0]
 
 
 def load_all(
-    paths: Sequence[str | PathLike[str]], stored: Stored = nothing_stored
+    paths: Sequence[str | PathLike[str]],
+    stored: Stored = nothing_stored,
+    binding: Binding = NOTHING_BOUND,
 ) -> tuple[ParsedDocument, ...]:
     """Read the policy documents at some paths, as `parse_all` does."""
     files = [_file(path) for path in paths]
-    read = iter(parse_all([file for file in files if not isinstance(file, ParsedDocument)], stored))
+    documents = [file for file in files if not isinstance(file, ParsedDocument)]
+    read = iter(parse_all(documents, stored, binding))
     return tuple(file if isinstance(file, ParsedDocument) else next(read) for file in files)
 
 
@@ -138,25 +154,42 @@ def _file(path: str | PathLike[str]) -> tuple[bytes, str] | ParsedDocument:
         findings = Findings(name, "")
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "unusable path"
         findings.error("P109", Place(0, 0, ""), f"the document cannot be read: {reason.lower()}")
-        return ParsedDocument(name, (), (), findings.sorted(), "", "")
+        return ParsedDocument(name, (), (), (), findings.sorted(), "", "")
 
 
 def require(parsed: ParsedDocument) -> Policy:
     """The one policy of a document.
 
     Raises:
-        PolicyError: the document has errors, all of which the message shows, or several policies.
+        PolicyError: the document has errors, all of which the message shows, or several policies, or its
+            policy is a template.
+    """
+    policies = require_bound(parsed)
+    if len(policies) != 1:
+        problem = f"the document contains {len(policies)} policies"
+        raise PolicyError(
+            parsed.name, problem, "exactly one policy", "put each policy into a file of its own"
+        )
+    return policies[0]
+
+
+def require_bound(parsed: ParsedDocument) -> tuple[Policy, ...]:
+    """The policies of a document.
+
+    Raises:
+        PolicyError: the document has errors, all of which the message shows, or a template.
     """
     errors = parsed.errors
     if errors:
         count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
         raise PolicyError(parsed.name, f"{count}\n{render_human(errors, parsed.text)}")
-    if len(parsed.policies) != 1:
-        problem = f"the document contains {len(parsed.policies)} policies"
-        raise PolicyError(
-            parsed.name, problem, "exactly one policy", "put each policy into a file of its own"
-        )
-    return parsed.policies[0]
+    open_parts = {part for policy in parsed.templates for part in unbound(policy)}
+    if open_parts:
+        listed = [part for part in (*PARTS, "base") if part in open_parts]
+        problem = f"the policy is a template, which leaves open: {', '.join(listed)}"
+        way_out = "bind them: --bind " + " ".join(f"{part}=IRI" for part in listed)
+        raise PolicyError(parsed.name, problem, "a policy with a target and the parties it needs", way_out)
+    return parsed.policies
 
 
 def _decode(document: bytes) -> tuple[str, tuple[str, Place, str, str] | None]:
@@ -180,7 +213,7 @@ def _draft(document: bytes, name: str) -> _Draft:
     return _Draft(name, text, hashlib.sha256(document).hexdigest(), findings)
 
 
-def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
+def _scoped(draft: _Draft, binding: Binding) -> list[tuple[Node, Scope]]:
     """The policies of a document, each with its scope; none where the document cannot be read."""
     if draft.findings.has_errors:
         return []
@@ -188,10 +221,16 @@ def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
     if nodes:
         scope = Scope(nodes[0][1], draft.findings, draft.digest)
         check_described_once([node for node, _ in nodes], scope)
-    return [(node, Scope(terms, draft.findings.of_a_policy(), draft.digest)) for node, terms in nodes]
+    scoped = []
+    for node, terms in nodes:
+        findings = draft.findings.of_a_policy()
+        scoped.append((bind(node, binding, findings), Scope(terms, findings, draft.digest)))
+    return scoped
 
 
 def _parsed(draft: _Draft, policies: Sequence[Policy]) -> ParsedDocument:
     kept = () if draft.findings.has_errors else tuple(policies)
     digest, diagnostics = f"sha256:{draft.digest}", draft.findings.sorted()
-    return ParsedDocument(draft.name, kept, tuple(policies), diagnostics, digest, draft.text)
+    templates = kept if any(map(unbound, kept)) else ()
+    bound = () if templates else kept
+    return ParsedDocument(draft.name, bound, templates, tuple(policies), diagnostics, digest, draft.text)

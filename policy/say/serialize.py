@@ -74,7 +74,7 @@ from smalti.vocab.terms import (
 _NOWHERE: Final = Place(0, 0, "")
 _PREFIXES: Final = {ODRL: "odrl", MOSAICROWN: "mosaicrown", SMALTI: "smalti", DPV: "dpv", XSD: "xsd"}
 _CONTEXTS: Final = (ODRL_CONTEXT, MOSAICROWN_CONTEXT, SMALTI_CONTEXT)
-_TERMS: Final = Terms({t: iri for c in _CONTEXTS for t, iri in shipped_terms(c).items()}, True)
+_TERMS: Final = Terms({t: iri for c in _CONTEXTS for t, iri in shipped_terms(c).items()}, _CONTEXTS)
 _LONGEST_NUMBER: Final = 64
 
 

@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from smalti.binding import binding_of
 from smalti.budgeting import budget, forecast
 from smalti.deciding import DEFAULT_REGISTRY, AnyPath, decide, using
 from smalti.engine.arguments import public
@@ -36,6 +37,7 @@ from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.names import iri, word
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.read import parse as parsing
+from smalti.policy.say.bind import bound_document
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
 from smalti.vocab.terms import IRI
 from smalti.vocab.words import Kind
@@ -120,6 +122,7 @@ def load_policy(
     registry: Registry | AnyPath | None = None,
     issuer: str | None = None,
     target: str | None = None,
+    bind: Mapping[str, str] | None = None,
 ) -> PolicyDocument:
     """Load the one policy of a file.
 
@@ -130,13 +133,19 @@ def load_policy(
         registry: holds the policies in force that it may inherit from; None: it inherits from none.
         issuer: who submits it, an IRI: it inherits from policies that this party has put in force.
         target: the IRI that it will run on: policies of the target's owners come before the issuer's.
+        bind: IRIs for what a template leaves open: `target`, `assigner`, `assignee`, and `base`, which
+            stands before names without a scheme. The result is a document of its own, with its own digest.
 
     Raises:
-        PolicyError: the document has errors, all of which the message shows, or holds several policies.
+        PolicyError: the document has errors, all of which the message shows, holds several policies, or is
+            a template of which something is not bound.
+        UsageError: a part cannot be bound, or an IRI is not one.
         RegistryError: the registry cannot be read.
     """
     place = Path(path)
     document = place.read_bytes() if place.is_file() else b""
+    if bind and document:
+        document = bound_document(document, os.fspath(path), binding_of(bind))
     if not document or registry is None:
         parsed = parse(document, os.fspath(path)) if document else parsing.load(os.fspath(path))
     else:

@@ -14,6 +14,7 @@ from smalti.policy.lint.check_dataset import check_dataset
 from smalti.policy.lint.foreign_columns import named_operands, possible_columns
 from smalti.policy.lint.lint import columns_between, lint
 from smalti.policy.lint.shutting_out import charged_rules, shut_outs
+from smalti.policy.model.binding import NOTHING_BOUND, UNBOUND, Binding, unbound
 from smalti.policy.model.dataset import DatasetFacts
 from smalti.policy.model.iris import normalised_column
 from smalti.policy.model.model import Policy, PolicyType, Where
@@ -37,7 +38,7 @@ class CheckedDocument:
     diagnostics: tuple[Diagnostic, ...]
     """All findings, by place: of the document, and of each policy in it that has no error itself."""
     policies: tuple[Policy, ...]
-    """Empty when any finding of the document is an error."""
+    """Empty when any finding of the document is an error, or a policy a template."""
     descriptions: tuple[str, ...]
     """Each policy in plain words, with what was not checked; empty likewise."""
 
@@ -56,6 +57,7 @@ def check_documents(
     dataset: Path | None = None,
     vocabularies: Sequence[Path] = (),
     now: datetime | None = None,
+    binding: Binding = NOTHING_BOUND,
 ) -> tuple[CheckedDocument, ...]:
     """Check documents together, so that one may inherit from another.
 
@@ -64,6 +66,7 @@ def check_documents(
         dataset: a CSVW description, or the file that it describes, to check columns against.
         vocabularies: groups, purposes, assets and left operands that count beside the standard ones.
         now: the time of the check, with a time zone; the present when not given.
+        binding: what is bound in templates.
 
     Raises:
         UsageError: the description or a vocabulary cannot be read.
@@ -74,7 +77,7 @@ def check_documents(
         from smalti.engine.run.dataset_facts import read_dataset_facts  # noqa: PLC0415 (only then)
 
         facts = read_dataset_facts(_description(dataset))
-    documents = _parsed(names)
+    documents = _parsed(names, binding)
     hierarchies = STANDARD.with_(*map(_vocabulary, vocabularies))
     between = (*_shut_out(documents), *_columns_between(documents, facts, hierarchies))
     now = now or datetime.now(UTC)
@@ -140,14 +143,14 @@ def _description(dataset: Path) -> Path:
     return beside if dataset.suffix.lower() != ".json" and beside.exists() else dataset
 
 
-def _parsed(names: Sequence[str]) -> tuple[ParsedDocument, ...]:
+def _parsed(names: Sequence[str], binding: Binding) -> tuple[ParsedDocument, ...]:
     """One for each name, in their order; a name that is given twice is read once."""
     once = list(dict.fromkeys(names))
     if STANDARD_INPUT not in once:
-        return load_all(once)
+        return load_all(once, binding=binding)
     files = [name for name in once if name != STANDARD_INPUT]
-    spoken = parse(sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>")
-    read = dict(zip(files, load_all(files), strict=True))
+    spoken = parse(sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>", binding=binding)
+    read = dict(zip(files, load_all(files, binding=binding), strict=True))
     return tuple(spoken if name == STANDARD_INPUT else read[name] for name in once)
 
 
@@ -199,6 +202,10 @@ def _described(policy: Policy, facts: DatasetFacts | None, hierarchies: Hierarch
 def _summary(name: str, policy: Policy, findings: Sequence[Diagnostic], facts: DatasetFacts | None) -> str:
     """One paragraph; it does not describe as effective what the findings say has no effect."""
     codes = {finding.code for finding in findings}
+    if parts := unbound(policy):
+        listed = ", ".join(parts)
+        says = summary(policy, False).replace(f"{UNBOUND}base:", "").replace(UNBOUND, "the ")
+        return f"{name}: a valid template; bind its {listed}. It says: {says}"
     if "P602" in codes:
         return (
             f"{name}: valid, and void: it permits nothing (P602 above). It says: {summary(policy, False)}"

@@ -7,6 +7,7 @@ import click
 from smalti.cli.options import (
     FINDINGS,
     asker_options,
+    bind_option,
     format_option,
     parameter_option,
     registry_option,
@@ -29,9 +30,15 @@ if TYPE_CHECKING:
     help="Groups, purposes and left operands of your own, in Turtle; may be repeated.",
 )
 @click.option("--strict", is_flag=True, help="Exit with code 1 on warnings, too.")
+@bind_option
 @format_option("human", "json", "sarif", "github")
 def check(
-    files: tuple[str, ...], dataset: str | None, vocabularies: tuple[str, ...], strict: bool, shown_as: str
+    files: tuple[str, ...],
+    dataset: str | None,
+    vocabularies: tuple[str, ...],
+    strict: bool,
+    bound: tuple[str, ...],
+    shown_as: str,
 ) -> int:
     """Check policy documents and report all findings; needs neither data nor network.
 
@@ -39,10 +46,12 @@ def check(
     """
     from pathlib import Path
 
+    from smalti.binding import binding_of, pairs
     from smalti.checking import check_documents
 
     described = None if dataset is None else Path(dataset)
-    checked = check_documents(files, described, list(map(Path, vocabularies)))
+    binding = binding_of(pairs(bound))
+    checked = check_documents(files, described, list(map(Path, vocabularies)), binding=binding)
     click.echo(_shown(checked, shown_as), nl=False)
     fine = all(document.is_valid and not (strict and document.has_warnings) for document in checked)
     return 0 if fine else FINDINGS

@@ -51,6 +51,15 @@ def asker_options(required: bool) -> Callable[[Command], Command]:
     return decorate
 
 
+def bind_option(command: Command) -> Command:
+    """`--bind PART=IRI`, several times."""
+    option = click.option(
+        "--bind", "bound", multiple=True, metavar="PART=IRI",
+        help="Binds the target, assigner, assignee or base of a template; may be repeated.",
+    )  # fmt: skip
+    return option(command)
+
+
 def parameter_option(command: Command) -> Command:
     """`--with WORD=VALUE`, several times."""
     option = click.option(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smalti.cli.options import format_option, party_option, registry_option
+from smalti.cli.options import bind_option, format_option, party_option, registry_option
 
 if TYPE_CHECKING:
     from smalti.engine.registry.entries import TargetVersion
@@ -167,11 +167,18 @@ def policy() -> None:
 @click.option("--signature", metavar="FILE",
               help="A detached signature; required once a key is trusted for the owner.")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace the policies in force under the same uids.")
+@bind_option
 @party_option("OWNER", "Who issues it; an IRI taken on trust.")
 @registry_option
 @format_option("human", "json")
-def policy_add(
-    file: str, signature: str | None, replace: bool, party: str, registry: str, shown_as: str
+def policy_add(  # noqa: PLR0913, PLR0917 (its options)
+    file: str,
+    signature: str | None,
+    replace: bool,
+    bound: tuple[str, ...],
+    party: str,
+    registry: str,
+    shown_as: str,
 ) -> int:
     """Put the policies of a document in force. The issuer becomes the owner of each new target.
 
@@ -179,6 +186,7 @@ def policy_add(
     need columns which other policies in force prohibit, and of prohibitions on an IRI below a table that
     names none of its columns.
     """
+    from smalti.binding import binding_of, pairs
     from smalti.cli.opening import open_registry
     from smalti.engine.binding.prohibitions_below import forbidden_below_with
     from smalti.engine.losses.shut_out import shut_out_with
@@ -186,9 +194,11 @@ def policy_add(
     from smalti.json.registry import policy_json
     from smalti.json.text import as_json
     from smalti.policy.decide.names import iri
+    from smalti.policy.say.bind import bound_document
     from smalti.show.terminal import console, show_warnings
 
-    document = _content(file, "a policy document")
+    binding = binding_of(pairs(bound))
+    document = bound_document(_content(file, "a policy document"), file, binding)
     signed = None if signature is None else _content(signature, "a detached signature")
     opened, issuer = open_registry(registry), iri(party, "--as")
     added = opened.add_policy(document, file, issuer, signature=signed, replaces=replace)

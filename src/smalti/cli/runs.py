@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from smalti.cli.options import FINDINGS, asker_options, format_option, parameter_option, registry_option
+from smalti.cli.options import (
+    FINDINGS,
+    asker_options,
+    bind_option,
+    format_option,
+    parameter_option,
+    registry_option,
+)
 
 if TYPE_CHECKING:
     from smalti.api import PolicyDocument
@@ -76,6 +83,7 @@ _workspace_option = click.option(
 
 @click.command()
 @click.argument("policy", metavar="POLICY")
+@bind_option
 @_run_options
 @_workspace_option
 @asker_options(required=False)
@@ -93,7 +101,7 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
     from smalti import api
 
     shown_as = options.pop("shown_as")
-    planned = api.plan(policy, **_bound(options))
+    planned = api.plan(_loaded(policy, options), **_bound(options))
     if planned.plan is None:
         _show_denial(planned.decision, shown_as)
         return FINDINGS
@@ -104,6 +112,15 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
     return 0
 
 
+def _loaded(policy: str, options: dict[str, Any]) -> "PolicyDocument":
+    from smalti import api
+    from smalti.binding import pairs
+
+    issuer = options["owner"] or options["party"]
+    bind = pairs(options.pop("bound"))
+    return api.load_policy(policy, registry=options["registry"], issuer=issuer, bind=bind)
+
+
 @click.command()
 @click.argument("policy", metavar="POLICY")
 @click.option("--out", required=True, metavar="DIR", help="The output folder; it must not exist.")
@@ -111,6 +128,7 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
     "--dry-run", is_flag=True, help="Decide and plan, and show what would stop the run; write nothing."
 )
 @click.option("--job", hidden=True, help="The private folder of an audit that runs by itself.")
+@bind_option
 @_run_options
 @asker_options(required=True)
 @registry_option
@@ -128,7 +146,7 @@ def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -
 
     shown_as = options.pop("shown_as")
     registry = options["registry"]
-    document = api.load_policy(policy, registry=registry, issuer=options["owner"] or options["party"])
+    document = _loaded(policy, options)
     _show_warnings(document)
     with _progress(job) as watch:
         if job is not None:

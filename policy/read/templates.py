@@ -1,0 +1,133 @@
+"""Binds the target and the parties of a policy that its document leaves open, before it is read."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from smalti.policy.document.expansion import BASE
+from smalti.policy.document.filling import RULES, with_part
+from smalti.policy.document.nodes import Name, Node, Property, Value
+from smalti.policy.findings.findings import Findings
+from smalti.policy.model.binding import PARTS, UNBOUND, Binding
+from smalti.policy.model.iris import iri_problem
+from smalti.vocab.terms import (
+    AGREEMENT,
+    ASSIGNEE,
+    ASSIGNER,
+    CONSEQUENCE,
+    DUTY,
+    INHERIT_FROM,
+    IRI,
+    ODRL,
+    OFFER,
+    OUTPUT,
+    PERMISSION,
+    PROHIBITION,
+    REMEDY,
+    TARGET,
+)
+
+_NAMED: Final = frozenset({TARGET, ASSIGNER, ASSIGNEE, OUTPUT})
+"""Properties whose values are named by whoever writes the document, and are no words."""
+_NESTED: Final = frozenset({*RULES, DUTY, REMEDY, CONSEQUENCE})
+_NEEDED: Final = {OFFER: (ASSIGNER,), AGREEMENT: (ASSIGNER, ASSIGNEE)}
+
+
+def bind(policy: Node, binding: Binding, findings: Findings) -> Node:
+    """A policy with what is bound, and with placeholders for what is still to be bound.
+
+    Without a target in some permission or prohibition it is a template, for whose rules a target and both
+    parties are bound. Without the parties that its type needs, those are. Names without a scheme need a
+    base. What a policy inherits may have what it lacks, so that one with parents is left as it is.
+
+    Args:
+        policy: as its document describes it.
+        binding: what is bound.
+        findings: where an error goes, if a rule names another target or party than is bound, and a warning
+            if something is still to be bound.
+    """
+    names = _Names(binding.base)
+    policy = names.resolved(policy)
+    needed = () if policy.get(INHERIT_FROM) is not None else _lacking(policy)
+    for part, iri in binding.parts:
+        name = Name(iri, iri, policy.place)
+        policy = with_part(policy, IRI(ODRL + part), name, findings, "the binding")
+    lacking = [part for part in needed if _lacks(policy, part)]
+    for part in lacking:
+        placeholder = UNBOUND + part.removeprefix(ODRL)
+        policy = with_part(policy, part, Name(placeholder, placeholder, policy.place), findings, "")
+    _report([part.removeprefix(ODRL) for part in lacking], names.is_open, policy, findings)
+    return policy
+
+
+def _report(lacking: list[str], has_open_names: bool, policy: Node, findings: Findings) -> None:
+    parts = [part for part in PARTS if part in lacking] + ["base"] * has_open_names
+    if not parts:
+        return
+    shown = ", ".join(f"`{part}`" for part in parts)
+    why = "; its names without a scheme need a `base`" if has_open_names else ""
+    findings.warning(
+        "P520",
+        policy.place,
+        f"the policy is a template, which grants nothing before these are bound: {shown}{why}",
+        f"bind them: --bind {' '.join(f'{part}=IRI' for part in parts)}",
+    )
+
+
+def _lacking(policy: Node) -> tuple[IRI, ...]:
+    """The parts that a template needs."""
+    if _lacks(policy, TARGET, (PERMISSION, PROHIBITION)):
+        return (TARGET, *(part for part in (ASSIGNER, ASSIGNEE) if _lacks(policy, part)))
+    types = {name.iri for name in policy.types}
+    needed = {part for type_, parts in _NEEDED.items() if type_ in types for part in parts}
+    return tuple(part for part in (ASSIGNER, ASSIGNEE) if part in needed and _lacks(policy, part))
+
+
+def _lacks(policy: Node, part: IRI, words: tuple[IRI, ...] = RULES) -> bool:
+    """Whether some rule has no such part, neither itself nor by its policy."""
+    return policy.get(part) is None and any(
+        rule.is_complete and rule.get(part) is None for rule in _rules(policy, words)
+    )
+
+
+def _rules(policy: Node, words: tuple[IRI, ...]) -> Iterator[Node]:
+    for word in words:
+        prop = policy.get(word)
+        for value in prop.values if prop is not None else ():
+            if isinstance(value, Node):
+                yield value
+
+
+class _Names:
+    """Resolves names without a scheme, where names stand."""
+
+    def __init__(self, base: IRI | None) -> None:
+        self.base: str = base or f"{UNBOUND}base:"
+        self.is_bound = base is not None
+        self.is_open = False
+        """Whether some name is resolved by no base that is bound."""
+
+    def resolved(self, node: Node) -> Node:
+        """A policy or a rule whose names, and those of what it is about, are resolved."""
+        properties = {iri: self._property(prop) for iri, prop in node.properties.items()}
+        return replace(node, name=self._name(node.name), properties=properties)
+
+    def _property(self, prop: Property) -> Property:
+        if prop.iri in _NAMED:
+            return self._each(prop, lambda node: replace(node, name=self._name(node.name)))
+        return self._each(prop, self.resolved) if prop.iri in _NESTED else prop
+
+    def _each(self, prop: Property, change: Callable[[Node], Node]) -> Property:
+        def changed(value: Value) -> Value:
+            return change(value) if isinstance(value, Node) else value
+
+        return replace(prop, values=tuple(map(changed, prop.values)))
+
+    def _name(self, name: Name | None) -> Name | None:
+        if name is None or not name.iri.startswith(BASE) or name.written == name.iri:
+            return name
+        relative = name.iri.removeprefix(BASE)
+        if iri_problem(self.base + relative):
+            return name
+        self.is_open |= not self.is_bound
+        return replace(name, iri=self.base + relative)
