@@ -202,8 +202,8 @@ class Draw:
         return tuple(sorted(self.several(lambda: self.value(operand), counts), key=repr))
 
     def comparison(self) -> Condition:
-        if self.chance(0.04):
-            return Comparison(STRANGE, Operator.EQ, (Text("active"),))
+        if self.chance(0.06):
+            return Comparison(STRANGE, Operator.EQ, (self.value(STRANGE),))
         operand = self.usual(OPERANDS, 0.3)
         operator = self.operator(operand)
         unit = IRI("http://example.com/EUR") if self.chance(0.02) else None
@@ -260,7 +260,7 @@ class Draw:
         return () if self.chance(0.7) else (Party(self.random.choice((OWNER, OTHER_OWNER)), refinements),)
 
     def constraints(self) -> tuple[Condition, ...]:
-        return self.several(self.condition, (0, 0, 0, 0, 1, 1, 2))
+        return self.several(self.condition, (0, 0, 0, 0, 0, 1, 1, 2))
 
     def parameter_limit(self) -> Condition:
         if self.chance(0.2):
@@ -287,7 +287,7 @@ class Draw:
         action = self.usual(ACTION_CHOICES)
         is_way = action == ANONYMIZE
         duties: tuple[Duty, ...] = ()
-        if not is_way and self.chance(0.2):
+        if not is_way and self.chance(0.3):
             several = [self.duty(f"{uid}:d{number}") for number in range(self.random.choice((1, 1, 2)))]
             is_second = len(several) == 2 and several[0].anonymization and several[1].anonymization
             duties = tuple(several[:1] if is_second else several)
@@ -298,7 +298,9 @@ class Draw:
             assignees=self.parties(),
             assigners=self.assigners(),
             constraints=self.constraints(),
-            refinements=(self.parameter_limit(),) if not is_way and self.chance(0.03) else (),
+            refinements=(self.parameter_limit(),)
+            if not is_way and self.chance(0.25 if duties else 0.03)
+            else (),
             output=OUT if is_way else None,
             anonymization=self.way() if is_way else None,
             duties=duties,
@@ -345,10 +347,10 @@ class Draw:
             conflict=self.random.choice(tuple(ConflictStrategy)),
             valid=valid if self.chance(0.12) else None,
             permissions=tuple(
-                self.permission(f"{uid}:p{at}") for at in range(self.random.choice((0, 1, 1, 2, 2)))
+                self.permission(f"{uid}:p{at}") for at in range(self.random.choice((0, 1, 1, 2, 2, 2)))
             ),
             prohibitions=tuple(
-                self.prohibition(f"{uid}:n{at}") for at in range(self.random.choice((0, 0, 1, 1, 2)))
+                self.prohibition(f"{uid}:n{at}") for at in range(self.random.choice((0, 0, 0, 1, 1, 2)))
             ),
             obligations=(self.obligation(f"{uid}:o"),) if self.chance(0.08) else (),
             memberships=self.several(self.membership, (1, 2)) if self.chance(0.1) else (),
@@ -360,8 +362,11 @@ class Draw:
     # Requests
 
     def facts(self) -> tuple[Fact, ...]:
-        operands = [operand for operand in (COUNT, ROLE, RECIPIENT, LANGUAGE, DELAY) if self.chance(0.6)]
-        operands += [operand for operand in (ODRL_PURPOSE, DATE_TIME, STRANGE) if self.chance(0.08)]
+        operands = [
+            operand for operand in (COUNT, ROLE, RECIPIENT, LANGUAGE, DELAY, STRANGE) if self.chance(0.6)
+        ]
+        operands += [ODRL_PURPOSE] if self.chance(0.25) else []
+        operands += [DATE_TIME] if self.chance(0.1) else []
         return tuple(
             Fact(operand, self.several(lambda name=operand: self.value(name), (1, 1, 1, 2)))  # type: ignore[misc]
             for operand in operands
@@ -373,13 +378,13 @@ class Draw:
     def request(self, policies: Sequence[Policy]) -> Request:
         duties = [duty.uid for policy in policies for rule in policy.permissions for duty in rule.duties]
         rules = [rule.uid for policy in policies for rule in policy.rules]
-        action = self.usual(ACTION_CHOICES, 0.55)
+        action = self.usual(ACTION_CHOICES, 0.6)
         targets = self.targets()
         parameters: tuple[Fact, ...] = ()
         if action == ANONYMIZE and self.chance(0.3):
             parameters = (Fact(terms.K, (Number(Decimal(self.random.randint(1, 7))),)),)
         return Request(
-            party=self.usual((ANN, BOB, ZOE, STAFF), 0.7),
+            party=self.usual((ANN, BOB, ZOE, STAFF), 0.8),
             action=action,
             targets=targets,
             purpose=self.usual((DIRECT, None, *PURPOSE_CHOICES), 0.5),

@@ -716,8 +716,9 @@ def touch(prohibition: Prohibition, ask: Ask, parameters: Mapping[IRI, tuple[Val
         for asset, target in product(prohibition.targets, ask.request.targets)
         if may_not_fail(asset.refinements, ask)
     ]
-    columns = frozenset[IRI]().union(*(each.columns for each in touches))
-    return Touch(any(each.is_whole for each in touches), columns)
+    if any(each.is_whole for each in touches):
+        return Touch(is_whole=True)
+    return Touch(columns=frozenset[IRI]().union(*(each.columns for each in touches)))
 
 
 def touch_of_asset(asset: Asset, target: IRI, ask: Ask) -> Touch:
