@@ -100,7 +100,8 @@ permissions with one target each do not permit to see both jointly. A prohibitio
 about one of the requested targets.
 
 A **duty** of a permission must be fulfilled for the permission to apply, unless smalti can fulfil it: a
-duty to anonymize becomes part of the plan ("may read, only if anonymized as follows"). That a duty was
+duty to anonymize becomes part of the plan ("may read, only if anonymized as follows"). Refinements of the
+permission's action hold for it, too. That a duty was
 fulfilled is the requester's claim. It counts only if each constraint of the duty is known to hold, except
 for a deadline, which may have been met before. An **obligation** to anonymize permits its assignee to do
 exactly that. A denial reports the **remedies** of its prohibitions: what must be done after a violation. A
