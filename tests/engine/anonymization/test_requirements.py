@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,7 @@ from smalti.engine.verify.against import _counted
 from smalti.engine.verify.classes import group
 from smalti.engine.verify.count import ClassCount
 from smalti.engine.verify.promise import Counted, Promise, check_counted
+from smalti.engine.verify.recount import Edges, Recount
 from smalti.engine.verify.recounts import recounts_of
 from smalti.errors import GuaranteeError, InternalError
 from smalti.transforms.base import CutScore, Guarantee, Requirement
@@ -456,6 +458,34 @@ def test_rows_alone_refute_no_class_of_respondents_that_meets_it(requirement: Re
         counted = _counted(classes, np.arange(len(values)), [values], judging)
         if is_met(requirement, pairs, False):
             assert is_verified(requirement, counted, by_rows=True)
+
+
+class RecountedMultiples(Recount):
+    """The number of different values is a multiple of a parameter."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = "multiples"
+    looks_at_classes: ClassVar[bool] = True
+
+    def meets(self, edges: Edges) -> bool:
+        return len(set(edges.values.tolist())) % int(self.requirement.parameters[0]) == 0
+
+
+def test_two_promises_with_one_name_are_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recounts, "RECOUNTS", (*recounts.RECOUNTS, RecountedMultiples))
+    twos, threes = (Requirement("multiples", (number,)) for number in (2, 3))
+    both = recounts_of([twos, threes])
+    classes, who, values = group([np.zeros(4, np.int64)]), np.arange(4), np.array([0, 0, 1, 1])
+    with closing(ClassCount(tmp_path)) as count:
+        count.add(pa.table({"k0": classes.ids, "v0": values, "r": who}))
+        in_sql = count.counted(both)
+    for counted in (_counted(classes, who, [values], both), in_sql):
+        assert is_verified(twos, counted)
+        assert not is_verified(threes, counted)
+        promise = Promise(("q", "v"), ("q",), ("v",), (), Guarantee("toy", 2))
+        with pytest.raises(GuaranteeError, match=r"promise about `v` \(multiples 3\)"):
+            check_counted(promise, counted, both)
 
 
 def test_what_rows_cannot_refute_is_not_asked_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
