@@ -1,4 +1,4 @@
-"""Generates from tables of the code: reference pages, the JSON Schema, the SHACL shapes.
+"""Generates from tables of the code: reference pages, JSON Schema, SHACL shapes, the profile.
 
 `make generate` runs it.
 
@@ -25,6 +25,7 @@ from smalti.policy.read.properties import Place
 from smalti.transforms.learning.recipes import GROUP, built_in
 from smalti.vocab import aliases, contexts, words
 from smalti.vocab.odrl import ACTION_PARENTS, LEFT_OPERAND_KINDS, OPERATORS_OF, OPERATORS_OF_PERIODS
+from smalti.vocab.profile import profile
 from smalti.vocab.purposes import BROADER, EXACT_MATCHES
 from smalti.vocab.terms import (
     ANONYMIZE,
@@ -347,6 +348,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "architecture.md": partial(architecture.page, ROOT),
     "../vocab/policy.schema.json": _policy_schema,
     "../vocab/shapes.ttl": shapes,
+    "../vocab/profile.ttl": profile,
 }
 """The generated texts, by path from this folder."""
 
