@@ -83,7 +83,7 @@ lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions
 	$(UV_COMPILE_LINUX) --no-emit-find-links $(TORCH) --constraint requirements/core.txt pyproject.toml \
 		--extra audit requirements/build.in requirements/cross.in -o requirements/cross.txt
 
-generate: $(INSTALLED) $(DEV) ## write what is made from tables of the code: reference pages, JSON Schema, SHACL shapes
+generate: $(INSTALLED) $(DEV) ## write what is made from tables of the code: reference pages, JSON Schema, SHACL shapes, the profile
 	$(BIN)/python tools/generate.py
 
 bench: $(INSTALLED) $(DEV) ## measure speed and memory (BENCH_ARGS="--rows 10000000 --engine local spark --peers")

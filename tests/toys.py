@@ -138,6 +138,15 @@ class EvenAnonymity(Transform):
         return cls(asked.k, asked.quasi_identifiers, asked.sensitive, asked.cut_threshold)
 
 
+class EvenKAnonymity(EvenAnonymity):
+    """The same where a policy requires k-anonymity by Mondrian: for runs of whole policies."""
+
+    __slots__ = ()
+
+    method: ClassVar[str] = "k-anonymity"
+    algorithm: ClassVar[str] = "mondrian"
+
+
 @pytest.fixture
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are known while a test runs: a line for each table."""

@@ -1,4 +1,4 @@
-"""Generates from tables of the code: reference pages, the JSON Schema, the SHACL shapes.
+"""Generates from tables of the code: reference pages, JSON Schema, SHACL shapes, the profile.
 
 `make generate` runs it.
 
@@ -25,6 +25,7 @@ from smalti.policy.read.properties import Place
 from smalti.transforms.learning.recipes import GROUP, built_in
 from smalti.vocab import aliases, contexts, words
 from smalti.vocab.odrl import ACTION_PARENTS, LEFT_OPERAND_KINDS, OPERATORS_OF, OPERATORS_OF_PERIODS
+from smalti.vocab.profile import profile
 from smalti.vocab.purposes import BROADER, EXACT_MATCHES
 from smalti.vocab.terms import (
     ANONYMIZE,
@@ -100,7 +101,8 @@ permissions with one target each do not permit to see both jointly. A prohibitio
 about one of the requested targets.
 
 A **duty** of a permission must be fulfilled for the permission to apply, unless smalti can fulfil it: a
-duty to anonymize becomes part of the plan ("may read, only if anonymized as follows"). That a duty was
+duty to anonymize becomes part of the plan ("may read, only if anonymized as follows"). Refinements of the
+permission's action hold for it, too. That a duty was
 fulfilled is the requester's claim. It counts only if each constraint of the duty is known to hold, except
 for a deadline, which may have been met before. An **obligation** to anonymize permits its assignee to do
 exactly that. A denial reports the **remedies** of its prohibitions: what must be done after a violation. A
@@ -346,6 +348,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "architecture.md": partial(architecture.page, ROOT),
     "../vocab/policy.schema.json": _policy_schema,
     "../vocab/shapes.ttl": shapes,
+    "../vocab/profile.ttl": profile,
 }
 """The generated texts, by path from this folder."""
 

@@ -52,6 +52,9 @@ class Requirement:
     name: str
     parameters: tuple[int | Fraction | str, ...] = ()
 
+    def __str__(self) -> str:
+        return " ".join((self.name, *map(str, self.parameters)))
+
 
 def class_requirements(k: int, l: int | None = None) -> tuple[Requirement, ...]:  # noqa: E741
     """Of k-anonymity, and of distinct l-diversity where l exceeds 1; each implies none of the others.

@@ -19,6 +19,8 @@ CERTIFICATE_TERMS: Final[Mapping[str, str]] = MappingProxyType({
     "model": "the privacy model of a guarantee, by its name",
     "promisedK": "the k of k-anonymity",
     "promisedL": "the l of l-diversity",
+    "promisedRequirement": "a requirement of each class beside k and l, with its name",
+    "requirementParameter": "a parameter of such a requirement: a whole number, a fraction or a text",
     "quasiIdentifierName": "a column that was generalised",
     "sensitiveName": "a column that was kept under the guarantee",
     "releasedName": "a column that was published unchanged, without a guarantee, as the policy permits",

@@ -1,4 +1,4 @@
-"""The profile in Turtle, written from the tables of words: `python -m smalti.vocab.profile`.
+"""The profile in Turtle, written from the tables of words; `make generate` writes it.
 
 A test fails when `profile.ttl` is not what this module writes.
 """
@@ -156,7 +156,3 @@ def _texts(relation: str, texts: Iterable[str]) -> Iterator[str]:
 def _short(iri: str) -> str:
     prefix, namespace = next(pair for pair in _PREFIXES if iri.startswith(pair[1]))
     return f"{prefix}:{iri.removeprefix(namespace)}"
-
-
-if __name__ == "__main__":
-    print(profile(), end="")

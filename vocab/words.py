@@ -11,6 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, TypedDict, Unpack
 
+from smalti.vocab import attacks
 from smalti.vocab.terms import ANONYMIZE, IRI, MOSAICROWN, READ, SMALTI
 
 
@@ -166,17 +167,7 @@ ALGORITHM_METHODS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
 })  # fmt: skip
 """The methods that each algorithm can meet; the single techniques promise no model, so they are masking."""
 
-ATTACKS: Final = (
-    "shokri",
-    "loss",
-    "lira-online",
-    "lira-offline",
-    "rmia",
-    "single-membership",
-    "set-membership",
-    "differential-identifiability",
-    "model-inversion",
-)
+ATTACKS: Final = tuple(attack.name for attack in attacks.TABLE)
 """The attacks that an audit may try."""
 
 PURE_MECHANISMS: Final = frozenset({"laplace", "exponential", "randomized-response", "pixelation"})

@@ -2,14 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
+from smalti.engine.anonymization.stated_requirements import (
+    requirement_from_object,
+    requirement_to_object,
+)
 from smalti.engine.plan.guarantees import DATASET, Json
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.plan import Plan, Role
-from smalti.errors import InternalError
 from smalti.transforms.base import Guarantee
 from smalti.transforms.requirements.registry import judges_of
+
+_REQUIREMENT_TERMS: Final[Mapping[str, Json]] = {
+    "requirements": {"@id": "s:promisedRequirement", "@container": "@set"},
+    "parameters": {"@id": "s:requirementParameter", "@container": "@list"},
+}
+"""Only certificates with such requirements have these, so that all others keep their bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +45,12 @@ class ClassGuarantee:
     """The columns published outside of the guarantee, on the policy author's responsibility, by name."""
 
     kind: ClassVar[Kind] = Kind.ANONYMIZATION
-    terms: ClassVar[Mapping[str, Json]] = {}
     types: ClassVar[tuple[str, ...]] = DATASET
     activity: ClassVar[str] = "dpv:Anonymise"
+
+    @property
+    def terms(self) -> Mapping[str, Json]:
+        return _REQUIREMENT_TERMS if self.promised.more else {}
 
     @property
     def model(self) -> str:
@@ -53,12 +65,12 @@ class ClassGuarantee:
         return limits(self.promised, self.sensitive, self.released)
 
     def to_object(self) -> dict[str, Json]:
-        if self.promised.more:
-            raise InternalError("a certificate has no member for a requirement that was promised")
+        more = [requirement_to_object(requirement) for requirement in self.promised.more]
         generalised = [{"name": form.column, "form": form.form} for form in self.label_forms]
         return {
             "k": self.promised.k,
             **({} if self.promised.l is None else {"l": self.promised.l}),
+            **({"requirements": more} if more else {}),
             "quasiIdentifiers": self.quasi_identifiers,
             **({"generalised": generalised} if self.label_forms else {}),
             "sensitive": self.sensitive,
@@ -97,9 +109,18 @@ def guarantee_of(plan: Plan) -> ClassGuarantee:
 
 
 def stated_guarantee(promised: Mapping[str, Any]) -> ClassGuarantee:
-    """The guarantee in a certificate of generalised rows that its schema has accepted."""
+    """The guarantee in a certificate of generalised rows that its schema has accepted.
+
+    Raises:
+        GuaranteeError: this version cannot verify a requirement in it.
+    """
     return ClassGuarantee(
-        Guarantee(promised["model"], promised["k"], promised.get("l")),
+        Guarantee(
+            promised["model"],
+            promised["k"],
+            promised.get("l"),
+            tuple(map(requirement_from_object, promised.get("requirements", ()))),
+        ),
         tuple(promised.get("quasiIdentifiers", ())),
         tuple(ColumnForm(column["name"], column["form"]) for column in promised.get("generalised", ())),
         tuple(promised.get("sensitive", ())),

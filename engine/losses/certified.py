@@ -35,6 +35,8 @@ _CAUTION: Final = 1e-9
 """Relative; many times the error of what is computed with floats from a scale."""
 _LATER_TERMS: Final = frozenset({"generalised", "form"})
 """Terms that certificates without a kind may define or not: each certificate has come to define them."""
+SENTENCES: Final = "the sentences of the certificate match its figures"
+"""What `check_own_sentences` has shown, for people."""
 NOT_REMADE: Final = "wasGeneratedBy/qualifiedAssociation/agent/softwareVersion"
 """The path of the version of smalti that wrote a certificate, which nothing else says."""
 
@@ -139,6 +141,29 @@ def check_stated(place: Path, stated: StatedLoss, loss: PrivacyLoss, selection_d
     if any(smaller.values()):
         listed = ", ".join(name for name, is_so in smaller.items() if is_so)
         raise broken(place, f"the noise loses more than is stated: {listed}")
+
+
+def stated_composition(place: Path, stated: Stated[G]) -> Composition:
+    """The composition that a certificate of a loss states, beside sentences that match its figures.
+
+    Raises:
+        GuaranteeError: it states none, or other sentences.
+    """
+    if stated.composition is None:
+        raise broken(place, "it states no composition with other releases")
+    check_own_sentences(place, stated)
+    return stated.composition
+
+
+def check_own_sentences(place: Path, stated: Stated[G]) -> None:
+    """Raise GuaranteeError where the sentences of a certificate are not those of its figures."""
+    if not stated.has_own_sentences:
+        raise broken(place, "its sentences do not match its figures")
+
+
+def attested_of(composition: Composition) -> tuple[str, ...]:
+    """What of a composition nobody can see in a certificate alone."""
+    return () if composition.releases == 1 else ("what earlier releases lost",)
 
 
 def check_alone(place: Path, own: StatedLoss, composition: Composition, belief: float) -> None:

@@ -8,7 +8,15 @@ import numpy as np
 
 from smalti.engine.binding.checks import ReleaseCheck, check_release
 from smalti.engine.binding.stated import Stated
-from smalti.engine.losses.certified import broken, check_alone, check_charged, least_belief
+from smalti.engine.losses.certified import (
+    SENTENCES,
+    attested_of,
+    broken,
+    check_alone,
+    check_charged,
+    least_belief,
+    stated_composition,
+)
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.perturbation.images import Steps, fits
 from smalti.engine.perturbation.mechanisms import ROUNDING, is_within, keeps_to_its_share, loss_of
@@ -66,16 +74,11 @@ def check_sentences(place: Path, stated: Stated[LocalGuarantee]) -> ReleaseCheck
     Raises:
         GuaranteeError: they contradict each other; no value is named.
     """
-    promised, composition = stated.guarantee, stated.composition
-    if composition is None:
-        raise broken(place, "it states no composition with other releases")
-    if not stated.has_own_sentences:
-        raise broken(place, "its sentences do not match its figures")
+    promised, composition = stated.guarantee, stated_composition(place, stated)
     delta = Fraction(composition.loss.delta)
     belief = least_belief(_lost_by(place, promised.perturbed), delta)
     check_alone(place, promised.loss, composition, belief)
-    earlier = () if composition.releases == 1 else ("what earlier releases lost",)
-    return ReleaseCheck(("the sentences of the certificate match its figures",), earlier)
+    return ReleaseCheck((SENTENCES,), attested_of(composition))
 
 
 def check_noise(place: Path, plan: PerturbationPlan) -> ReleaseCheck:

@@ -31,12 +31,15 @@ class AnyGuarantee(Protocol):
     """What an output promises."""
 
     kind: ClassVar[Kind]
-    terms: ClassVar[Mapping[str, Json]]
-    """The JSON-LD terms of its certificates, beside those that all have."""
     types: ClassVar[tuple[str, ...]]
     """What the output is, as RDF types."""
     activity: ClassVar[str]
     """What was done, as an RDF type."""
+
+    @property
+    def terms(self) -> Mapping[str, Json]:
+        """The JSON-LD terms of its certificates, beside those that all have."""
+        ...
 
     @property
     def model(self) -> str:

@@ -13,7 +13,7 @@ from smalti.engine.registry._journal import note, note_all, tick
 from smalti.engine.registry.entries import Asset, AssetKind
 from smalti.errors import UsageError
 from smalti.policy.decide.table_columns import tables_of
-from smalti.policy.model.iris import misspelt_iri, normalised_column, normalised_iri
+from smalti.policy.model.iris import accepted_spelling, is_plain, misspelt_iri, normalised_column
 from smalti.vocab.terms import IRI
 
 Pairs = tuple[tuple[IRI, IRI], ...]
@@ -81,10 +81,10 @@ class Facts:
     def encoded(self, spelled: IRI) -> frozenset[IRI]:
         if not self._encoded:
             self._encoded[IRI("")] = _NOBODY  # read
-            query = select(db.assets.c.iri).where(db.assets.c.iri.contains("%", autoescape=True))
-            for iri in map(IRI, self.connection.execute(query).scalars()):
-                same = normalised_column(iri)
-                self._encoded[same] = self._encoded.get(same, _NOBODY) | {iri}
+            for iri in map(IRI, self.connection.execute(select(db.assets.c.iri)).scalars()):
+                if not is_plain(iri):
+                    same = normalised_column(iri)
+                    self._encoded[same] = self._encoded.get(same, _NOBODY) | {iri}
         return self._encoded.get(spelled, _NOBODY)
 
     def without_members(self) -> "Facts":
@@ -154,7 +154,9 @@ def check_spelling(facts: Facts, iri: IRI) -> None:
         UsageError: it is another spelling of a registered IRI, or one that no document may use.
     """
     if not facts.is_known(iri) and (problem := misspelt_iri(iri)):
-        raise UsageError(str(iri), problem, "one spelling for each asset", f"use `{normalised_iri(iri)}`")
+        raise UsageError(
+            str(iri), problem, "one spelling for each asset", f"use `{accepted_spelling(iri)}`"
+        )
     spellings = () if facts.is_known(iri) else sorted(ownership.spelled_otherwise(facts, iri))
     if spellings:
         raise _spelled_otherwise(iri, spellings[0])

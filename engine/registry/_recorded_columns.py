@@ -4,7 +4,7 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, or_, select
 
 from smalti.engine.plan.known_columns import (
     NO_COLUMNS,
@@ -14,7 +14,7 @@ from smalti.engine.plan.known_columns import (
     known_columns,
 )
 from smalti.engine.registry import _tables as db
-from smalti.policy.model.iris import column_iri, normalised_column
+from smalti.policy.model.iris import accepted_spelling, column_iri, normalised_column
 from smalti.vocab.terms import IRI
 
 
@@ -84,12 +84,14 @@ def _columns_read(plan: str) -> tuple[tuple[tuple[str, IRI], ...], bool]:
 
 
 def tables_with_column(connection: Connection, column: IRI) -> frozenset[IRI]:
-    """The targets of which recorded plans read a column of that IRI, as it is written."""
+    """The targets of which recorded plans read a column of that IRI, in any spelling."""
     tables: set[IRI] = set()
-    query = select(db.versions.c.plan).where(db.versions.c.plan.contains(column, autoescape=True))
-    for plan in connection.execute(query).scalars():
+    spelled = normalised_column(column)
+    texts = {column, spelled, accepted_spelling(column)}
+    near = or_(*(db.versions.c.plan.icontains(text, autoescape=True) for text in sorted(texts)))
+    for plan in connection.execute(select(db.versions.c.plan).where(near)).scalars():
         with suppress(ValueError, KeyError, TypeError, IndexError):
             read = json.loads(plan)["steps"][0]
-            if column in {read_column["iri"] for read_column in read["columns"]}:
+            if spelled in {normalised_column(read_column["iri"]) for read_column in read["columns"]}:
                 tables.add(IRI(read["target"]))
     return frozenset(tables)

@@ -9,7 +9,6 @@ permit; whoever owns a part of it may prohibit.
 
 from collections.abc import Callable
 from typing import Protocol
-from urllib.parse import unquote
 
 from smalti.engine.registry.entries import AssetKind
 from smalti.policy.decide.table_columns import tables_of
@@ -33,7 +32,7 @@ class Facts(Protocol):
         """By the hierarchies in force."""
 
     def encoded(self, spelled: IRI) -> frozenset[IRI]:
-        """The known assets that are written with percent-encodings, and have that spelling otherwise."""
+        """The known assets with that spelling (`normalised_column`), but those that are surely in it."""
 
 
 def owners(facts: Facts, iri: IRI) -> frozenset[IRI]:
@@ -74,7 +73,7 @@ def tables(facts: Facts, iri: IRI) -> frozenset[IRI]:
 def spelled_otherwise(facts: Facts, iri: IRI) -> frozenset[IRI]:
     """The known assets of which an IRI is another spelling (`normalised_column`)."""
     spelled = normalised_column(iri)
-    near = facts.encoded(spelled).union((spelled, IRI(unquote(spelled)))) - {iri}
+    near = facts.encoded(spelled).union((spelled,)) - {iri}
     return frozenset(
         spelling
         for spelling in near

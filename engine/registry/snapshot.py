@@ -27,7 +27,7 @@ from smalti.policy.decide.decision import Reason, Request
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.index import PolicyIndex, Standing
 from smalti.policy.decide.table_columns import Requested, spellings, tables_of
-from smalti.policy.model.iris import is_below, normalised_column
+from smalti.policy.model.iris import is_below, is_plain, normalised_column
 from smalti.policy.model.meaning import meaning_digest
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
@@ -101,7 +101,7 @@ class _Assets:
 
     def admit(self, iri: IRI, kind: AssetKind) -> None:
         self.kinds[iri] = kind
-        if "%" in iri:
+        if not is_plain(iri):
             same = normalised_column(iri)
             self.encodings[same] = self.encodings.get(same, _NONE) | {iri}
 

@@ -12,7 +12,7 @@ from smalti.engine.releases.plan import StatisticKind
 from smalti.engine.releases.words_of_loss import words_offered
 from smalti.policy.decide.decision import Fact
 from smalti.policy.findings.findings import quoted
-from smalti.policy.model.iris import column_iri, iri_problem, normalised_column
+from smalti.policy.model.iris import column_iri, iri_problem, normalised_column, respelled
 from smalti.policy.model.model import Named, Number, Policy, Text
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
@@ -209,7 +209,7 @@ def faults(statistics: tuple[tuple[int, WantedStatistic], ...]) -> Iterator[Quer
 def _faults_of(statistic: WantedStatistic) -> Iterator[tuple[str, str, str]]:
     keys = (*statistic.group_by, *statistic.measures)
     for word in dict.fromkeys(key.column for key in keys):
-        if not word.strip() or (":" in word and (why := iri_problem(word))):
+        if not word.strip() or (":" in word and (why := iri_problem(respelled(word)))):
             problem = "is blank" if not word.strip() else why
             yield f"the column {quoted(word)} {problem}", "a column's name, or its IRI", _write_iri(word)
     twice = [word for word, times in Counter(key.column for key in statistic.group_by).items() if times > 1]

@@ -9,11 +9,14 @@ from smalti.engine.binding.checks import ReleaseCheck
 from smalti.engine.binding.stated import Stated
 from smalti.engine.losses.certified import (
     ROUNDING,
+    SENTENCES,
+    attested_of,
     broken,
     check_alone,
     check_charged,
     check_stated,
     least_belief,
+    stated_composition,
 )
 from smalti.engine.plan.plan import OneRowEach, Respondent, RespondentColumn
 from smalti.engine.plan.reads import Mechanism
@@ -42,11 +45,7 @@ def check_sentences(place: Path, stated: Stated[LossGuarantee]) -> ReleaseCheck:
     Raises:
         GuaranteeError: they contradict each other; no value is named.
     """
-    promised, composition = stated.guarantee, stated.composition
-    if composition is None:
-        raise broken(place, "it states no composition with other releases")
-    if not stated.has_own_sentences:
-        raise broken(place, "its sentences do not match its figures")
+    promised, composition = stated.guarantee, stated_composition(place, stated)
     if stated.respondents not in _RESPONDENTS:
         raise broken(place, "its statement about respondents is not one that a release makes")
     is_pure = all(noise.mechanism is not Mechanism.GAUSSIAN for noise in promised.noise)
@@ -63,12 +62,12 @@ def check_sentences(place: Path, stated: Stated[LossGuarantee]) -> ReleaseCheck:
     check_alone(place, promised.loss, composition, belief)
     return ReleaseCheck(
         (
-            "the sentences of the certificate match its figures",
+            SENTENCES,
             "its figures are consistent with each other, and with the stated noise of counts and choices",
         ),
         ("the noise of sums, in units that the certificate does not state",)
         + (() if is_pure else ("belief and advantage, beyond the digits in the sentence",))
-        + (() if composition.releases == 1 else ("what earlier releases lost",)),
+        + attested_of(composition),
     )
 
 

@@ -207,7 +207,7 @@ def repeat(
     if not capability.gives_content_again:
         raise UsageError(
             str(folder),
-            "it contains noise, which is never drawn again",
+            "it depends on random numbers, which are never drawn again",
             "an output that its plan reproduces",
             "leave out --data",
         )

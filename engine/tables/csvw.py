@@ -17,7 +17,7 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field,
 from smalti.engine.tables.csvw_values import Stated, bounds, public_values, unit
 from smalti.engine.tables.description import ColumnDescription, Description
 from smalti.errors import DataError, SmaltiError, UsageError
-from smalti.policy.model.iris import misspelt_iri
+from smalti.policy.model.iris import iri_problem, respelled
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import CSVW_EO, IRI, ONE_ROW_EACH, SMALTI
 
@@ -301,10 +301,6 @@ def _key(name: str, document: _Metadata) -> tuple[str, ...]:
     return names
 
 
-def _problem_of_web_address(iri: str | None) -> str | None:
-    return misspelt_iri(iri) or None if iri is not None else None
-
-
 def _column(name: str, column: _Column) -> ColumnDescription:
     base = column.datatype.base if isinstance(column.datatype, _Datatype) else column.datatype
     where = f"{name}, column `{column.name}`"
@@ -322,7 +318,8 @@ def _column(name: str, column: _Column) -> ColumnDescription:
             "an IRI without templates",
             "write the IRI in full",
         )
-    if (problem := _problem_of_web_address(column.property_url)) is not None:
+    property_url = None if column.property_url is None else IRI(respelled(column.property_url))
+    if property_url is not None and (problem := iri_problem(property_url)):
         raise DataError(where, f"`propertyUrl` {problem}", "an IRI that policies can name", "correct it")
     if column.time_zone is not None and column.time_zone not in available_timezones() - {
         "localtime",
@@ -331,7 +328,7 @@ def _column(name: str, column: _Column) -> ColumnDescription:
         raise DataError(
             where, "unknown time zone", "an IANA name such as `Europe/Rome`", "correct the name"
         )
-    iri = IRI(column.property_url) if column.property_url else None
+    iri = property_url or None
     datatype = _DATATYPES[base] if base else None
     derived = column.datatype if isinstance(column.datatype, _Datatype) else _Datatype(base="string")
     partitions = (

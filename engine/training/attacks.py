@@ -4,35 +4,17 @@ How often each is repeated belongs to what its name means: other numbers would b
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from smalti.vocab.attacks import TABLE, Family, Shadows
 
-class Family(StrEnum):
-    """What an attack is about, and so how it is judged."""
-
-    RECORDS = "records"
-    """Single records of the one model: each has a score."""
-    REPEATED = "repeated"
-    """Scores too, judged as D5.2, section 4.2 does: by attacks on M members and M others."""
-    IDENTIFIABILITY = "identifiability"
-    """The noise of training: repeated trainings with and without one record (arXiv 2103.02913)."""
-    INVERSION = "inversion"
-    """Hidden attributes of records of the one model."""
-
-
-FAMILIES: Final[Mapping[str, Family]] = MappingProxyType({
-    **dict.fromkeys(("shokri", "loss", "lira-online", "lira-offline", "rmia"), Family.RECORDS),
-    **dict.fromkeys(("single-membership", "set-membership"), Family.REPEATED),
-    "differential-identifiability": Family.IDENTIFIABILITY,
-    "model-inversion": Family.INVERSION,
-})  # fmt: skip
+FAMILIES: Final[Mapping[str, Family]] = MappingProxyType({attack.name: attack.family for attack in TABLE})
 """Every attack that an audit of a duty can try."""
 
-WITH_SHADOWS: Final = frozenset({"shokri", "lira-online", "lira-offline", "rmia"})
+WITH_SHADOWS: Final = frozenset(attack.name for attack in TABLE if attack.shadows is not Shadows.NONE)
 """Those that compare with shadow models."""
-WITH_POOL: Final = frozenset({"shokri"})
+WITH_POOL: Final = frozenset(attack.name for attack in TABLE if attack.shadows is Shadows.POOL)
 """Those whose shadow models need records that the target was not trained on."""
 
 FIGURES: Final[Mapping[Family, frozenset[str]]] = MappingProxyType({

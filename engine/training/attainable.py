@@ -24,7 +24,6 @@ from smalti.engine.training.attacks import (
     SET_SIZE,
     TRAININGS,
     WITH_SHADOWS,
-    Family,
     family_of,
     has_figure,
     of_family,
@@ -40,6 +39,7 @@ from smalti.transforms.auditing.scores import Scores
 from smalti.transforms.membership.planted_leak import SHARE, least_records
 from smalti.transforms.membership.set_membership import AttackType, limit_of_guess
 from smalti.transforms.problem import Flags
+from smalti.vocab.attacks import Family
 
 USUAL_DELTA: Final = 1e-5
 """Of a lower bound on epsilon, where training states none."""

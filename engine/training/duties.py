@@ -11,7 +11,6 @@ from smalti.engine.training.attacks import (
     TRAININGS,
     WITH_POOL,
     WITH_SHADOWS,
-    Family,
     family_of,
     has_figure,
     of_family,
@@ -21,6 +20,8 @@ from smalti.engine.training.plan import Audit, CategoryFeature, Feature, FigureB
 from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.model.model import Audit as AuditDuty
 from smalti.policy.model.model import Permission
+from smalti.transforms.membership.registry import named
+from smalti.vocab.attacks import Family
 
 _SHADOWS: Final = 16
 
@@ -57,6 +58,7 @@ def problems_of(permission: Permission, features: tuple[Feature, ...]) -> list[S
     wanted, audit = permission.training, audit_of(permission)
     if wanted is None or audit is None:
         return idle
+    check_implemented(audit)
     if audit.confidence <= HIGHEST_CONFIDENCE:
         idle += [_never_met(bound, duties) for bound in never_met(audit)]
     families = {family_of(name) for name in audit.attacks}
@@ -132,6 +134,17 @@ def _without_limits(duty: AuditDuty, where: str) -> list[SmaltiError]:
             "ask for a lower confidence",
         )
     ]
+
+
+def check_implemented(audit: Audit) -> None:
+    """Refuse attacks that nothing implements, before anything is charged.
+
+    Raises:
+        UsageError: there is one.
+    """
+    for name in audit.attacks:
+        if family_of(name).has_scores:
+            named(name)
 
 
 def _never_met(bound: FigureBound, duties: list[AuditDuty]) -> SmaltiError:

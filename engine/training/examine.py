@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from smalti.engine.training.attacks import SET_SIZE, Family, of_family
+from smalti.engine.training.attacks import SET_SIZE, of_family
 from smalti.engine.training.attainable import Size, delta_of
 from smalti.engine.training.canaries import FAIR, Canaries
 from smalti.engine.training.divergence import has_diverged
@@ -30,6 +30,7 @@ from smalti.transforms.membership.planted_leak import MemorisingTrainer
 from smalti.transforms.membership.registry import NamedAttack, named
 from smalti.transforms.membership.scored import Scored
 from smalti.transforms.membership.set_membership import least_records
+from smalti.vocab.attacks import Family
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +135,8 @@ class Examination:
         return Judge(self.audit, self.delta, self.confidence, self.seed)
 
     def _by_scores(self, target: Classifier, phase: Callable[[str], None]) -> dict[str, AttackResult]:
-        phase("train shadow models")
+        asks_shadows = any(entry.attack.needs for entry in self._named)
+        phase("train shadow models" if asks_shadows else "attack the model")
         inference = replace(self._inference(target), control=self._overfitted())
         inferred = inference.run(self.confidence)
         on_control = dict(inferred.on_control)

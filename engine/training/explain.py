@@ -11,12 +11,13 @@ from smalti.engine.plan.losses import loss_in_words
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.attempts import error_of_attempt
-from smalti.engine.training.attacks import MOST_RECORDS, SET_SIZE, TRAININGS, Family, of_family
+from smalti.engine.training.attacks import MOST_RECORDS, SET_SIZE, TRAININGS, of_family
 from smalti.engine.training.attainable import delta_of, records_needed
 from smalti.engine.training.duties import guessable
 from smalti.engine.training.guarantee import describe, guarantee_of, limits
 from smalti.engine.training.plan import Audit, CategoryFeature, Feature, PrivateSteps, TrainingPlan
 from smalti.transforms.membership.set_membership import AttackType, least_records
+from smalti.vocab.attacks import Family
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Final
 from smalti.engine.plan.guarantees import LOSS_TERMS, Json
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import StatedLoss, describe_loss, loss_from_object, loss_to_object
-from smalti.engine.training.attacks import Family, of_family
+from smalti.engine.training.attacks import of_family
 from smalti.engine.training.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
 from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.vocab.attacks import Family
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY
 
 AUDITED: Final = "audited"

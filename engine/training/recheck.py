@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Final
 from smalti.engine.binding.checks import ReleaseCheck
 from smalti.engine.binding.stated import Stated
 from smalti.engine.losses.certified import (
+    SENTENCES,
+    attested_of,
     broken,
     check_alone,
     check_charged,
+    check_own_sentences,
     least_belief,
 )
 from smalti.engine.plan.files import Composition
@@ -48,17 +51,15 @@ def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck
         GuaranteeError: they contradict each other; no value is named.
     """
     promised = stated.guarantee
-    if not stated.has_own_sentences:
-        raise broken(place, "its sentences do not match its figures")
+    check_own_sentences(place, stated)
     attested = [AS_STATED]
     seen = ReleaseCheck((), ())
     if promised.loss is not None and promised.steps is not None and stated.composition is not None:
         _check_together(place, promised.loss, promised.steps, stated.composition)
-        attested += ["what earlier releases lost"] if stated.composition.releases > 1 else []
+        attested += attested_of(stated.composition)
         is_accounted = _account(place, promised.steps, promised.loss) is not None
         seen = ReleaseCheck(_ACCOUNT, ()) if is_accounted else ReleaseCheck((), _ACCOUNT)
-    recounted = ("the sentences of the certificate match its figures",)
-    return ReleaseCheck(recounted, tuple(attested)) + seen
+    return ReleaseCheck((SENTENCES,), tuple(attested)) + seen
 
 
 def _check_together(place: Path, loss: StatedLoss, steps: PrivateSteps, composition: Composition) -> None:

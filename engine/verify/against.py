@@ -169,7 +169,7 @@ def _judged(classes: Groups, respondents: Codes, values: Codes, recounts: Sequen
     groups = group([classes.ids, respondents, values])
     first = groups.first_rows()
     edges = Edges(classes.ids[first], values[first], respondents[first], np.bincount(groups.ids))
-    return replace(counted, unmet=frozenset(each.name for each in looking if not each.meets(edges)))
+    return replace(counted, unmet=frozenset(each.requirement for each in looking if not each.meets(edges)))
 
 
 def _only_classes(

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from smalti.engine.verify.columns import Codes
+from smalti.transforms.base import Requirement
 
 _LARGEST_KEY = 1 << 62
 _ROUNDS = 8
@@ -43,8 +44,8 @@ class Diversity:
     """The least number, over the classes, of values that can be matched to different respondents."""
     is_homogeneous: bool
     """True when all respondents of some class hold the same value."""
-    unmet: frozenset[str] = frozenset()
-    """Other requirements that some class does not meet, by name."""
+    unmet: frozenset[Requirement] = frozenset()
+    """Other requirements that some class does not meet."""
 
 
 def group(columns: Sequence[Codes]) -> Groups:

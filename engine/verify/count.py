@@ -18,6 +18,7 @@ from smalti.engine.verify.columns import Codes
 from smalti.engine.verify.promise import Counted
 from smalti.engine.verify.recount import Edges, Recount
 from smalti.errors import BackendError
+from smalti.transforms.base import Requirement
 
 MEMORY: Final = "384MiB"
 """What the count holds before it spills."""
@@ -94,7 +95,7 @@ class ClassCount:
         )
         return Counted(classes, int(total or 0), k, diversities)
 
-    def _unmet(self, keys: str, value: str, looking: Sequence[Recount]) -> frozenset[str]:
+    def _unmet(self, keys: str, value: str, looking: Sequence[Recount]) -> frozenset[Requirement]:
         """The requirements that some class does not meet."""
         if not looking:
             return frozenset()
@@ -103,7 +104,7 @@ class ClassCount:
             f"SELECT class, {r}{value} AS v, {n}::BIGINT AS n FROM entries JOIN classes USING ({keys}) "  # noqa: S608
             f"GROUP BY class, {r}{value} ORDER BY class"
         )
-        unmet: set[str] = set()
+        unmet: set[Requirement] = set()
         for part in self._whole_classes(query):
             edges = Edges(
                 _codes(part.column("class")),
@@ -111,7 +112,7 @@ class ClassCount:
                 _codes(part.column("r")) if r else None,
                 part.column("n").to_numpy(),
             )
-            unmet.update(recount.name for recount in looking if not recount.meets(edges))
+            unmet.update(recount.requirement for recount in looking if not recount.meets(edges))
         return frozenset(unmet)
 
     def _judged_by_rows(self, keys: str, value: str) -> Diversity:

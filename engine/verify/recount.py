@@ -52,6 +52,6 @@ class Recount(ABC):
 
     def problem_of_column(self, diversity: Diversity, column: str) -> str | None:
         """What is wrong with the classes by what was found of a sensitive column; None: nothing."""
-        if self.name in diversity.unmet:
-            return f"a class does not meet the promise about `{column}` ({self.name})"
+        if self.requirement in diversity.unmet:
+            return f"a class does not meet the promise about `{column}` ({self.requirement})"
         return None

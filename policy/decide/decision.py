@@ -1,12 +1,13 @@
 """Requests and decisions as frozen values; `authorize` decides."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from smalti.errors import UsageError
-from smalti.policy.model.model import NOWHERE, Condition, Duty, Permission, Policy, Value, Where
+from smalti.policy.model.iris import is_plain, misspelt_iri
+from smalti.policy.model.model import NOWHERE, Condition, Duty, Named, Permission, Policy, Value, Where
 from smalti.vocab.terms import IRI
 
 
@@ -58,15 +59,27 @@ class Request:
     """The requester's claim to read the limits of each grant, and to respect them."""
 
     def __post_init__(self) -> None:
-        """Refuse a request without targets, which any rule would permit.
+        """Refuse a request without targets, which any rule would permit, and IRIs that no policy can name.
 
         Raises:
-            UsageError: it names no target, or one text is given for several.
+            UsageError: it names no target, one text is given for several, or an IRI of it is in another
+                spelling than smalti accepts.
         """
         if isinstance(self.targets, str):
             raise UsageError("the request", "its targets are a text", "several IRIs: `targets=(IRI,)`")
         if not self.targets:
             raise UsageError("the request", "it names no target", "at least one")
+        for iri in self._named():
+            if not is_plain(iri) and (problem := misspelt_iri(iri)):
+                raise UsageError("the request", f"`{iri}` {problem}", "IRIs as policies name them")
+
+    def _named(self) -> Iterator[IRI]:
+        yield from (self.party, *self.targets)
+        if self.purpose is not None:
+            yield self.purpose
+        for fact in self.facts:
+            yield fact.operand
+            yield from (value.iri for value in fact.values if isinstance(value, Named))
 
     @property
     def target(self) -> IRI:

@@ -8,7 +8,7 @@ from typing import Final
 from smalti.errors import UsageError
 from smalti.policy.decide.decision import Fact
 from smalti.policy.decide.names import iri, word
-from smalti.policy.model.iris import column_iri, iri_problem, misspelt_iri, normalised_column
+from smalti.policy.model.iris import column_iri, iri_problem, misspelt_iri, normalised_column, respelled
 from smalti.policy.model.model import Day, Instant, Named, Number, Text, Truth, Value
 from smalti.vocab.odrl import LEFT_OPERANDS
 from smalti.vocab.terms import IRI, ODRL
@@ -44,9 +44,10 @@ def value(written: str, where: str) -> Value:
         return Truth(_TRUTHS[written])
     if _DAY.fullmatch(written) or _INSTANT.fullmatch(written):
         return _moment(written, where)
-    if misspelt_iri(written):
-        return Named(iri(written, where))  # raises, with the spelling that is accepted
-    return Text(written) if iri_problem(written) else Named(IRI(written))
+    spelled = respelled(written)
+    if misspelt_iri(spelled):
+        return Named(iri(spelled, where))  # raises, with the spelling that is accepted
+    return Text(written) if iri_problem(spelled) else Named(IRI(spelled))
 
 
 def _moment(written: str, where: str) -> Day | Instant:
@@ -95,7 +96,7 @@ def fact_operand(name: str, where: str) -> IRI:
 
 
 def _operand_iri(name: str, where: str) -> IRI:
-    is_iri = not iri_problem(name) or misspelt_iri(name)
+    is_iri = not iri_problem(respelled(name)) or misspelt_iri(name)
     return iri(name, where) if is_iri else word(Kind.CONSTRAINT, name, where)
 
 

@@ -160,6 +160,9 @@ def _column_keys(rule: PreparedRule, keys: Keys) -> Keys:
     if rule.policy.has_members:
         own, members = rule.policy.hierarchies.assets, rule.policy.policy.memberships
         named = {iri for membership in members for iri in (membership.member, membership.collection)}
+        parts = {normalised_column(part) for target in keys.targets for part in own.narrower(target)}
+        declared = rule.policy.hierarchies.columns.items()
+        tables |= {table for table, columns in declared if not parts.isdisjoint(columns)}
         tables |= {normalised_column(iri) for iri in _led_to(tables, named, own)}
     return replace(keys, targets=tables).bounded()
 

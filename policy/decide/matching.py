@@ -213,7 +213,10 @@ def _forms_by_duty(rule: Rule, hierarchies: Hierarchies) -> tuple[Form, ...]:
 
 
 def _as_permission(rule: Rule, duty: Duty) -> Permission:
-    """The permission to do what a duty of a rule, or an obligation, requires."""
+    """The permission to do what a duty of a rule, or an obligation, requires.
+
+    What a duty prepares for a refined action is for that action alone: the refinements are judged, too.
+    """
     more = () if duty is rule else duty.constraints
     return Permission(
         uid=rule.uid,
@@ -222,6 +225,7 @@ def _as_permission(rule: Rule, duty: Duty) -> Permission:
         assignees=duty.assignees or rule.assignees,
         assigners=rule.assigners,
         constraints=rule.constraints + more,
+        refinements=rule.refinements,
         where=duty.where,
         output=duty.output,
         anonymization=duty.anonymization,

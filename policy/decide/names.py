@@ -5,7 +5,7 @@ from functools import cache
 from typing import Final
 
 from smalti.errors import UsageError
-from smalti.policy.model.iris import iri_problem, misspelt_iri
+from smalti.policy.model.iris import iri_problem, misspelt_iri, respelled
 from smalti.policy.model.suggest import did_you_mean
 from smalti.vocab.aliases import canonical
 from smalti.vocab.odrl import ACTION_PARENTS, LEFT_OPERANDS
@@ -45,7 +45,7 @@ def word(kind: Kind, written: str, where: str) -> IRI:
     if written in names:
         return names[written]
     prefix, colon, name = written.partition(":")
-    full = _PREFIXES[prefix] + name if colon and prefix in _PREFIXES else written
+    full = respelled(_PREFIXES[prefix] + name if colon and prefix in _PREFIXES else written)
     canonical_iri = IRI(canonical(full))
     if canonical_iri in names.values():
         return canonical_iri
@@ -93,6 +93,7 @@ def iri(written: str, where: str) -> IRI:
     Raises:
         UsageError: it is not an absolute IRI.
     """
+    written = respelled(written)
     problem = iri_problem(written)
     if problem:
         raise UsageError(

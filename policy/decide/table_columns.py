@@ -8,13 +8,12 @@ its columns. A prohibition on a column does not apply to the rest of its table.
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import unquote
 
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED
 from smalti.policy.decide.conditions import leaves
 from smalti.policy.decide.decision import Finding, Request
 from smalti.policy.decide.hierarchies import Hierarchies
-from smalti.policy.model.iris import iri_problem, normalised_column, table_of
+from smalti.policy.model.iris import accepted_spelling, normalised_column, table_of
 from smalti.policy.model.model import ColumnComparison, Condition
 from smalti.vocab.terms import IRI
 
@@ -39,11 +38,8 @@ NOT_REACHED: Final = Reached(UNSATISFIED)
 
 
 def spellings(iri: IRI) -> tuple[IRI, ...]:
-    """The distinct spellings of an IRI: as written, normalised, and not percent-encoded."""
-    other = normalised_column(iri)
-    plain = IRI(unquote(iri))
-    same = other if plain == iri or normalised_column(plain) != other or iri_problem(plain) else plain
-    return tuple(dict.fromkeys((iri, other, same)))
+    """The distinct spellings of an IRI: as written, normalised, and as documents have it."""
+    return tuple(dict.fromkeys((iri, normalised_column(iri), accepted_spelling(iri))))
 
 
 def tables_of(iri: IRI) -> tuple[IRI, ...]:

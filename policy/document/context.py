@@ -277,7 +277,7 @@ def _prefix_problem(name: str, value: JsonValue) -> str:
         return f"the inline context defines {quoted(name)}, which is not a valid prefix"
     if not isinstance(value, JsonString):
         return f"the inline context defines {quoted(name)} as more than a prefix"
-    if iri_problem(value.text) or not value.text.endswith(("/", "#", ":")):
+    if iri_problem(f"{value.text}x") or not value.text.endswith(("/", "#", ":")):
         return (
             f"the prefix {quoted(name)} does not stand for an absolute IRI that ends with `/`, `#` or `:`"
         )

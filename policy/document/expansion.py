@@ -11,6 +11,7 @@ from smalti.policy.document.context import Terms
 from smalti.policy.document.keys import is_null, is_unknown
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.findings import Findings, quoted
+from smalti.policy.model.iris import respelled
 from smalti.policy.text.json_text import (
     JsonArray,
     JsonNumber,
@@ -200,7 +201,7 @@ class _Builder:
 
 def _name(iri: str, written: JsonValue, source: JsonValue) -> Name:
     place: Place = written.place if isinstance(written, JsonString) else source.place
-    return Name(iri, written.text if isinstance(written, JsonString) else iri, place)
+    return Name(respelled(iri), written.text if isinstance(written, JsonString) else iri, place)
 
 
 def _leaves(source: JsonValue, terms: Terms) -> list[JsonValue]:

@@ -19,6 +19,7 @@ from smalti.policy.document.turtle_text import (
     read_statements,
 )
 from smalti.policy.findings.findings import Findings, printable, quoted
+from smalti.policy.model.iris import respelled
 from smalti.policy.text.json_text import MAX_DEPTH, Place
 from smalti.vocab.contexts import MOSAICROWN_CONTEXT
 from smalti.vocab.terms import LEFT_OPERAND, ODRL, RDF
@@ -145,7 +146,7 @@ class _Builder:
     def name(self, subject: Subject, place: Place) -> Name:
         if isinstance(subject, Blank):
             return Name(f"_:{subject.number}", "", place)
-        return Name(subject, self.short(subject), place)
+        return Name(respelled(subject), self.short(subject), place)
 
     def types(self, values: _Values | None, node: Place) -> tuple[Name, ...]:
         names: list[Name] = []

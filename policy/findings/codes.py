@@ -169,7 +169,7 @@ TABLE: Final = (
         "upper bound on privacy",
         "the operator limits privacy from above; a lower limit is required.",
     ),
-    Code("P407", "column in two roles", "a column has at most one role: dropped, generalised or kept."),
+    Code("P407", "column with two roles", "a column has at most one role: dropped, generalised or kept."),
     Code("P408", "no sensitive column", "l-diversity and t-closeness require a sensitive column."),
     Code("P409", "l without l-diversity", "k-anonymity has no parameter l."),
     Code("P410", "l above k", "k respondents have at most k different values."),

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
-from unicodedata import normalize
+from unicodedata import category, normalize
 from urllib.parse import quote, unquote
 
 from smalti.vocab.terms import IRI
@@ -22,7 +23,6 @@ _TO_SPELL: Final = re.compile(r"%[0-9A-Fa-f]{2}|%|[^\x00-\x7f]+")
 MOST_IN_STEM: Final = 200
 """Bytes of a `file_stem`: with the number of a part and an ending, file systems take 255."""
 _RESERVED: Final = re.compile(r"[:@!$&'()*+,;=\[\]]")
-_PATH: Final = re.compile(r"(https?://[^/?#]*/)([^?#]*)", re.ASCII)
 _IS_NO_NAME: Final = re.compile(r"[?#]")
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")  # RFC 3986, 2.3
 _MARKS: Final = ("/", "#", "?")
@@ -35,6 +35,27 @@ _UNUSUAL: Final = re.compile(  # RFC 3986, 6.2.2.3 and 6.2.3: other spellings of
 _COMPLETE: Final = re.compile(
     r"https?://[^/?#@]+(?:[/?#].*)?|urn:[A-Za-z0-9][A-Za-z0-9-]*:.+|(?:did|mailto|tag):.+"
 )
+_RESOLUTION: Final = re.compile(
+    r"urn:[^?#]*\?[+=]"
+)  # r- and q-components name no other thing (RFC 8141, 3.1)
+_NUMERIC_HOST: Final = re.compile(r"(?:.*\.)?[0-9]+")
+_TAIL: Final = re.compile(r"([^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL)
+_ENCODED_MARK: Final = re.compile(r"%(?:21|24|2[6-9A-C]|3A|3B|3D|40)")
+"""Encodings of characters that a path may have as they are (`pchar`: RFC 3986, 3.3)."""
+_BRACKET: Final = re.compile(r"[\[\]]")
+_IGNORABLE: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that nobody sees (`Default_Ignorable_Code_Point`), beside those of category Cf."""
+_WITHOUT_CASE: Final = re.compile(  # RFC 8141, 3.1; RFC 9562, 4; DID 1.0, 3.1; RFC 5321, 2.3.5
+    r"\Aurn:(?:(?i:uuid):[0-9A-Fa-f-]+|[A-Za-z0-9-]+:)|\Adid:[A-Za-z0-9]+:"
+)
+_DOMAIN: Final = re.compile(r"@[^@?]*(?=\?|\Z)")
+_PLAIN: Final = re.compile(
+    r"(?:https?://(?!(?:[^/]*\.)?xn--)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]+/|urn:(?!uuid:)[a-z0-9-]+:)"
+    r"[A-Za-z0-9_~/#-]+"
+)
+"""What is surely in the one spelling; most IRIs are."""
 
 
 def iri_problem(iri: str) -> str:
@@ -48,7 +69,25 @@ def iri_problem(iri: str) -> str:
     'has a default or empty port, or `.` or `..` in its path: leave it out'
     >>> iri_problem("http://Example.com/%43ustomer")
     'has another spelling than smalti accepts: write `http://example.com/Customer`'
+    >>> iri_problem("http://example.com/C/Gr%C3%B6%C3%9Fe")
+    'has another spelling than smalti accepts: write `http://example.com/C/Größe`'
     """
+    if is_plain(iri):
+        return ""
+    problem = _fault(iri)
+    if problem:
+        return problem
+    usual = accepted_spelling(iri)
+    return "" if iri == usual else f"has another spelling than smalti accepts: write `{usual}`"
+
+
+def is_plain(iri: str) -> bool:
+    """Whether an IRI is surely in the one spelling: quick, and no for some that are."""
+    return _PLAIN.fullmatch(iri) is not None
+
+
+def _fault(iri: str) -> str:  # noqa: PLR0911 (one for each fault)
+    """Why a text is no IRI in any spelling that a policy may use; empty if it is one."""
     scheme, colon, _ = iri.partition(":")
     if not colon:
         return "is not an absolute IRI"
@@ -60,8 +99,113 @@ def iri_problem(iri: str) -> str:
         return "is not a complete IRI"
     if _UNUSUAL.match(iri):
         return "has a default or empty port, or `.` or `..` in its path: leave it out"
-    usual = normalised_iri(iri)
-    return "" if _encoded(iri) == usual else f"has another spelling than smalti accepts: write `{usual}`"
+    if _RESOLUTION.match(iri):
+        return "has a part `?+` or `?=`, which names no other thing: leave it out"
+    if any(_decoded(run) == run.group() for run in _BEYOND_ASCII.finditer(iri)):
+        return "has percent-encodings that are not UTF-8"
+    address = _ADDRESS.fullmatch(iri)
+    return "" if address is None else _fault_of_host(_host(address[2])[0])
+
+
+def _fault_of_host(host: str) -> str:
+    """Why a host is no name or address, or one that has several spellings."""
+    if host.startswith("["):
+        try:
+            IPv6Address(host.removeprefix("[").removesuffix("]"))
+        except AddressValueError:
+            return "has a host that is not an address"
+        return ""
+    name = _BEYOND_ASCII.sub(_decoded, _ENCODED.sub(_spelled, host)).lower()
+    if name.endswith("."):
+        return "has a host that ends with a dot: leave it out"
+    if _NUMERIC_HOST.fullmatch(name):
+        try:
+            IPv4Address(name)
+        except AddressValueError:
+            return "has a host that is not an address"
+    has_variants = normalize("NFKC", name) != normalize("NFC", name)
+    if has_variants or not all(map(_is_of_host, name)) or "" in name.split("."):
+        return "has a host that is not a domain name"
+    return ""
+
+
+def _is_of_host(character: str) -> bool:
+    if character.isascii():
+        return character.isalnum() or character in "-._~"
+    return category(character)[0] in "LMN" and not _IGNORABLE.match(character)
+
+
+def accepted_spelling(iri: str) -> IRI:
+    """The one spelling of an IRI in which smalti accepts it: as `normalised_iri`, and as people write it.
+
+    Letters beyond ASCII are not percent-encoded, nor are the characters that a path may have as they are
+    (RFC 3986, 3.3: `a:b`, and not `a%3Ab`), except in a query, where they separate. What nobody sees, and
+    accents without a letter, are encoded. A web address without a path has no slash at its end.
+
+    >>> accepted_spelling("http://example.com/T/Gr%c3%b6%c3%9fe")
+    'http://example.com/T/Größe'
+    >>> accepted_spelling("http://example.com/a%3Ab#T")
+    'http://example.com/a:b#T'
+    """
+    start, path, query, fragment = _parts(normalised_iri(iri))
+    tail = _with_marks(path) + _BRACKET.sub(_encoding, query) + _with_marks(fragment)
+    if start.startswith(("http://", "https://")):
+        return IRI(start + _BEYOND_ASCII.sub(_letters, tail))
+    return IRI(_BEYOND_ASCII.sub(_letters, _BRACKET.sub(_encoding, start) + tail))
+
+
+def respelled(iri: str) -> str:
+    """A text with an IRI in the one accepted spelling, where it differs by what may be encoded or not.
+
+    Descriptions in CSVW, and tools, encode what people write as it is. Other spellings are refused later
+    (`iri_problem`), as is what is no IRI.
+
+    >>> respelled("http://example.com/T/Gr%C3%B6%C3%9Fe")
+    'http://example.com/T/Größe'
+    >>> respelled("http://Example.com/T")
+    'http://Example.com/T'
+    """
+    if is_plain(iri) or _fault(iri):
+        return iri
+    address = _ADDRESS.fullmatch(iri)
+    rooted = iri if address is None else f"{address[1]}{address[2]}{_rooted(address[3])}"
+    return accepted_spelling(iri) if _encoded(rooted) == normalised_iri(iri) else iri
+
+
+def _with_marks(part: str) -> str:
+    decoded = _ENCODED_MARK.sub(lambda match: chr(int(match.group()[1:], 16)), part)
+    return _BRACKET.sub(_encoding, decoded)
+
+
+def _encoding(match: re.Match[str]) -> str:
+    return quote(match.group())
+
+
+def _letters(match: re.Match[str]) -> str:
+    """The letters that a run of encodings stands for; what must stay encoded, so."""
+    text = _decoded(match)
+    if text == match.group():
+        return text
+    shown = [_is_shown(character) for character in text]
+    bare = next((place for place, character in enumerate(text) if category(character)[0] != "M"), len(text))
+    return "".join(
+        character if is_shown and place >= bare and _is_joined(text, shown, place) else quote(character)
+        for place, (character, is_shown) in enumerate(zip(text, shown, strict=True))
+    )
+
+
+def _is_shown(character: str) -> bool:
+    is_drawn = category(character)[0] in "LMNPS"
+    return is_drawn and not _IGNORABLE.match(character) and not _FORBIDDEN.match(character)
+
+
+def _is_joined(text: str, shown: list[bool], place: int) -> bool:
+    """Whether a character is no accent, or stands on a letter that is not encoded."""
+    while place and category(text[place])[0] == "M":
+        place -= 1
+        if not shown[place]:
+            return False
+    return True
 
 
 def misspelt_iri(text: str) -> str:
@@ -99,7 +243,7 @@ def column_iri(target: IRI, name: str) -> IRI:
     >>> column_iri(IRI("http://example.com/Customer"), "ZIP code")
     'http://example.com/Customer/ZIP%20code'
     """
-    return IRI(f"{target}/{quote(name, safe='')}")
+    return accepted_spelling(f"{target}/{quote(name, safe='')}")
 
 
 def is_column_of(table: str, iri: str) -> bool:
@@ -169,7 +313,7 @@ def table_of(iri: str) -> IRI | None:
     'http://example.com/C'
     """
     table, _, name = iri.rpartition("/")
-    if not name or _BEYOND_A_NAME.search(name) or iri_problem(table):
+    if not name or _BEYOND_A_NAME.search(name) or _fault(table):
         return None
     return IRI(table)
 
@@ -180,8 +324,8 @@ def normalised_iri(iri: str) -> IRI:
 
     What is beyond ASCII is in Unicode's normal form C and percent-encoded, percent-encodings are in upper
     case, and those of unreserved characters are decoded. The host of a web address is in lower case, and
-    in Punycode where it is not ASCII (RFC 5890, 2.3.2.1). What a server may take for the
-    same (a slash at the end, the scheme `https`) is another IRI.
+    in Punycode where it is not ASCII (RFC 5890, 2.3.2.1). An empty path is one without a slash. What a
+    server may take for the same (another slash at the end, the scheme `https`) is another IRI.
 
     >>> normalised_iri("http://Example.com/party/%61nn")
     'http://example.com/party/ann'
@@ -189,9 +333,12 @@ def normalised_iri(iri: str) -> IRI:
     True
     """
     iri = _ENCODED.sub(_spelled, iri)  # first: an encoded letter may stand in a host, or before an accent
+    if iri.startswith(("urn:", "did:", "mailto:")):
+        pattern = _DOMAIN if iri.startswith("mailto:") else _WITHOUT_CASE
+        iri = pattern.sub(lambda match: match.group().lower(), iri, count=1)
     address = _ADDRESS.fullmatch(iri)
     if address is not None:
-        iri = f"{address[1]}{_ascii_authority(address[2])}{address[3]}"
+        iri = f"{address[1]}{_ascii_authority(address[2])}{_rooted(address[3])}"
     if iri.isascii() and "%" not in iri:
         return IRI(iri)
     # Between the encodings that stay: an accent must not join the last digit of one.
@@ -202,11 +349,27 @@ def normalised_iri(iri: str) -> IRI:
 
 def _ascii_authority(authority: str) -> str:
     """An authority in lower case, its host in the letters of the domain name system."""
+    host, port = _host(authority)
+    host = _BEYOND_ASCII.sub(_decoded, host).lower()
+    if host.startswith("[") and host.endswith("]"):
+        try:
+            return f"[{IPv6Address(host[1:-1]).compressed}]{port}"
+        except AddressValueError:
+            return host + port
+    return ".".join(map(_ascii_label, host.split("."))) + port
+
+
+def _rooted(tail: str) -> str:
+    """What follows an authority, an empty path in its one spelling (RFC 3986, 6.2.3)."""
+    return f"/{tail}" if tail[:1] in {"?", "#"} else "" if tail == "/" else tail
+
+
+def _host(authority: str) -> tuple[str, str]:
+    """The host, and a port with its colon; empty where there is none."""
     host, colon, port = authority.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit():
-        host, colon, port = authority, "", ""
-    host = _BEYOND_ASCII.sub(_decoded, host).lower()
-    return ".".join(map(_ascii_label, host.split("."))) + colon + port
+        return authority, ""
+    return host, colon + port
 
 
 def _ascii_label(label: str) -> str:
@@ -252,8 +415,9 @@ def _spelled(match: re.Match[str]) -> str:
 def normalised_column(iri: str) -> IRI:
     """The one spelling of a column's IRI: as `normalised_iri`, and with names as CSVW has them.
 
-    In a last part that is a name, and in the path of a web address, reserved characters are encoded, as in
-    the default `propertyUrl` of a column (CSVW metadata, 5.6): `a:b` and `a%3Ab` name one column.
+    In a last part that is a name, and in the path and fragment of a web address, reserved characters are
+    encoded, as in the default `propertyUrl` of a column (CSVW metadata, 5.6): `a:b` and `a%3Ab` name one
+    column.
 
     >>> normalised_column("http://example.com/T/Größe")
     'http://example.com/T/Gr%C3%B6%C3%9Fe'
@@ -264,10 +428,21 @@ def normalised_column(iri: str) -> IRI:
     >>> normalised_column("http://example.com/T/a:b")
     'http://example.com/T/a%3Ab'
     """
-    spelled_out = normalised_iri(iri)
-    if (path := _PATH.fullmatch(spelled_out)) is not None:
-        return IRI(path[1] + _RESERVED.sub(lambda match: quote(match.group()), path[2]))
-    table, slash, name = spelled_out.rpartition("/")
-    if not slash or table.endswith("/") or _IS_NO_NAME.search(name):
-        return spelled_out
-    return IRI(f"{table}/{_RESERVED.sub(lambda match: quote(match.group()), name)}")
+    start, path, query, fragment = _parts(normalised_iri(iri))
+    return IRI(start + _RESERVED.sub(_encoding, path) + query + _RESERVED.sub(_encoding, fragment))
+
+
+def _parts(iri: str) -> tuple[str, str, str, str]:
+    """What stands before the path, or before the name in it; that; a query; a fragment."""
+    address = _ADDRESS.fullmatch(iri)
+    if address is not None:
+        start, tail = f"{address[1]}{address[2]}", address[3]
+    elif iri.startswith("urn:"):
+        _, space, name = iri.split(":", 2)
+        start, tail = f"urn:{space}:", name
+    else:
+        table, slash, name = iri.rpartition("/")
+        start, tail = (f"{table}/", name) if slash and not _IS_NO_NAME.search(name) else (iri, "")
+    parts = _TAIL.fullmatch(tail)
+    path, query, fragment = ("", "", "") if parts is None else (part or "" for part in parts.groups())
+    return start, path, query, fragment

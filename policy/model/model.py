@@ -375,7 +375,7 @@ class Rule:
     """All must hold."""
     refinements: tuple[Condition, ...] = ()
     """Of the action; all must hold of the requested action. Empty where `anonymization`, `training` or
-    `audit` is present."""
+    `audit` is present, but in a grant that a duty to anonymize amounts to: there its permission's."""
     where: Where = field(default=NOWHERE, compare=False, repr=False)
 
     @property

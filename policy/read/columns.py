@@ -1,11 +1,11 @@
 """Columns, as a policy names them: by IRI, or by bare name under the rule's one target."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from smalti.policy.document.nodes import Literal, Name, Value
 from smalti.policy.findings.findings import quoted
-from smalti.policy.model.iris import SCHEMES, column_iri, normalised_column
+from smalti.policy.model.iris import SCHEMES, column_iri, normalised_column, respelled
 from smalti.policy.read.values import Scope, bare_name, iri_is_good, plain_text
 from smalti.policy.text.json_text import Place
 from smalti.vocab.terms import IRI, ONE_ROW_EACH, XSD
@@ -53,7 +53,7 @@ def read_column(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column 
         # After an error in the target there is nothing to resolve the name under.
         base = targets[0] if targets else IRI("urn:smalti:unknown-target")
         return Column(normalised_column(column_iri(base, name.iri)), name.written, name.place)
-    iri = iri_is_good(name, "the column", scope)
+    iri = iri_is_good(replace(name, iri=respelled(name.iri)), "the column", scope)
     return Column(normalised_column(iri), name.written, name.place) if iri is not None else None
 
 

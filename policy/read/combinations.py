@@ -285,7 +285,7 @@ def _check_roles(refinements: Refinements, scope: Scope) -> None:
 
 
 def report_two_roles(column: Column, first: IRI, second: IRI, scope: Scope) -> None:
-    """Report a column in two roles that exclude each other."""
+    """Report a column that has two roles which exclude each other."""
     message = f"the column {quoted(column.written)} has two roles: {_local(first)} and {_local(second)}"
     scope.findings.error("P407", column.place, message, "keep one of them")
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from smalti.policy.document.nodes import Literal, Name, Node, Value
 from smalti.policy.findings.findings import quoted
-from smalti.policy.model.iris import iri_problem
+from smalti.policy.model.iris import iri_problem, respelled
 from smalti.policy.model.model import Operator
 from smalti.policy.read.properties import Place, check_properties
 from smalti.policy.read.values import (
@@ -246,4 +246,4 @@ def _iri_or_text(node: Node, iri: str, what: str, scope: Scope) -> Name | None:
     if not value.is_text or value.has_language or not value.text:
         scope.findings.error("P314", value.place, f"{what} is named by an IRI")
         return None
-    return Name(scope.terms.expand(value.text) or value.text, value.text, value.place)
+    return Name(respelled(scope.terms.expand(value.text) or value.text), value.text, value.place)

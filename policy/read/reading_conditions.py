@@ -97,8 +97,7 @@ def _condition(value: Value, kind: str, context: ConditionContext, scope: Scope)
     def is_foreign(iri: IRI) -> bool:
         if context.place is ConditionPlace.ACTION:
             return False
-        under = tuple(normalised_column(target) for target in targets)
-        return is_foreign_iri(normalised_column(iri), under)
+        return is_foreign_iri(iri, targets)
 
     way_out = f"a column is named by its IRI, as in `{targets[0]}/...`" if targets else ""
     written = read_comparison(node, kind, is_foreign, scope, way_out)

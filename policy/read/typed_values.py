@@ -11,7 +11,7 @@ from smalti.policy.document.expansion import UNRESOLVED
 from smalti.policy.document.nodes import Literal, Name, Value
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model import model
-from smalti.policy.model.iris import iri_problem, misspelt_iri
+from smalti.policy.model.iris import iri_problem, misspelt_iri, respelled
 from smalti.policy.model.model import Day, Instant, Named, Number, Text, Truth
 from smalti.policy.read.values import FRACTIONAL, WHOLE, Scope, bare_name, iri_is_good
 from smalti.policy.text.json_text import Place
@@ -146,7 +146,7 @@ def _untyped(value: Literal) -> model.Value:
 
 
 def _iri(value: Literal, scope: Scope) -> Named | None:
-    iri = iri_is_good(Name(value.text, value.text, value.place), "the value", scope)
+    iri = iri_is_good(Name(respelled(value.text), value.text, value.place), "the value", scope)
     return None if iri is None else Named(iri)
 
 
@@ -155,7 +155,7 @@ def named_by_text(text: str, place: Place, scope: Scope) -> Named | None:
 
     ODRL's context gives `rightOperand` no type, so that JSON-LD leaves IRIs there as texts.
     """
-    iri = scope.terms.expand(text) if ":" in text else None
+    iri = respelled(scope.terms.expand(text) or text) if ":" in text else None
     if iri is not None and misspelt_iri(iri):
         iri_is_good(Name(iri, text, place), "the value", scope)  # reports it
         return None

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from smalti.errors import PolicyError
 from smalti.policy.decide.hierarchies import STANDARD, Relations, Vocabulary
 from smalti.policy.findings.findings import quoted
-from smalti.policy.model.iris import iri_problem
+from smalti.policy.model.iris import iri_problem, respelled
 from smalti.vocab.aliases import canonical
 from smalti.vocab.terms import CSVW, DCAT, DCT, DPV, IRI, MOSAICROWN, ODRL, RDF, RDFS
 
@@ -196,7 +196,7 @@ def _term(node: "Node", reading: _Reading) -> IRI | None:
         what = "a term without an IRI" if isinstance(node, BNode) else f"the text {quoted(str(node))}"
         reading.fail(f"{what} is not the IRI of a term")
         return None
-    iri = str(node)
+    iri = respelled(str(node))
     problem = "is relative" if iri.startswith(_BASE) else iri_problem(iri)
     if problem:
         reading.fail(f"{quoted(iri.removeprefix(_BASE))} {problem}")

@@ -515,6 +515,20 @@ def test_to_read_what_is_anonymized_so() -> None:
     assert authorize(replace(ANONYMIZE, rule=must.uid), given).is_permitted
 
 
+def test_a_duty_to_anonymize_does_not_lead_around_how_the_target_may_be_read() -> None:
+    """Who may read a tenth of it, if anonymized, may not anonymize all of it."""
+    tenth = Comparison(IRI(terms.ODRL + "percentage"), Operator.LTEQ, (Number(Decimal(10)),))
+    for action in (terms.READ, terms.USE):
+        refined = permission(action=action, refinements=(tenth,), duties=(duty(terms.ANONYMIZE),))
+        assert authorize(ANONYMIZE, [policy(refined)]).effect is Effect.DENY
+        stated = replace(ANONYMIZE, parameters=(Fact(tenth.operand, (Number(Decimal(10)),)),))
+        assert authorize(stated, [policy(refined)]).effect is Effect.DENY
+        assert authorize(replace(stated, action=action), [policy(refined)]).effect is Effect.LIMITED
+    strong = policy(permission(refinements=(k(Operator.GTEQ, 20),), duties=(duty(terms.ANONYMIZE),)))
+    assert authorize(asking(k=20), [strong]).effect is Effect.PERMIT
+    assert authorize(asking(k=19), [strong]).effect is Effect.DENY
+
+
 def test_a_claim_never_fulfils_a_duty_to_anonymize() -> None:
     must, audit = duty(terms.ANONYMIZE), duty(AUDIT, "urn:x:e")
     unsaid = duty(terms.ANONYMIZE, "urn:x:f", output=None, anonymization=None)

@@ -9,7 +9,7 @@ from worlds import WORLD
 from smalti.policy.decide.authorize import authorize
 from smalti.policy.decide.buckets import Buckets, Keys
 from smalti.policy.decide.decision import Effect, Finding, Part, Request
-from smalti.policy.decide.hierarchies import STANDARD
+from smalti.policy.decide.hierarchies import STANDARD, Vocabulary
 from smalti.policy.decide.index import PolicyIndex, Standing
 from smalti.policy.model.model import (
     Asset,
@@ -131,6 +131,22 @@ def test_a_member_that_a_policy_names_is_found() -> None:
     assert not PolicyIndex(STANDARD, [said]).authorize(REQUEST).is_permitted
     index.remove(said)
     assert not index.authorize(REQUEST).is_permitted
+
+
+def test_a_declared_column_of_a_table_that_a_policy_puts_into_a_collection_is_found() -> None:
+    """Only the policy puts the table into the collection, and only a vocabulary knows the column."""
+    names = worlds.DECLARED
+    declaring = WORLD.with_(Vocabulary(columns=((worlds.SHOP, names),)))
+    granting, forbidding = policy("a", permission("p", worlds.FARM)), policy("b", prohibition("n", names))
+    asked = replace(REQUEST, targets=(worlds.FARM,))
+    for member in (worlds.SHOP, worlds.SALES):
+        said = replace(forbidding, memberships=(Membership(member, worlds.FARM),))
+        index = PolicyIndex(declaring, [granting, said])
+        decision = index.authorize(asked)
+        assert decision == authorize(asked, [granting, said], declaring)
+        assert [grant.withheld for grant in decision.grants] == [(names,)]
+        index.remove(said)
+        assert index.authorize(asked).is_permitted
 
 
 def test_a_purpose_that_no_vocabulary_defines_may_be_a_forbidden_one() -> None:

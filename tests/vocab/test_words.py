@@ -84,7 +84,7 @@ def limits_in(profile: rdflib.Graph, node: rdflib.URIRef) -> Limits:
 
 def test_the_profile_is_what_the_table_writes() -> None:
     shipped = files("smalti.vocab").joinpath("profile.ttl").read_text(encoding="utf-8")
-    assert shipped == written_profile(), "write it: python -m smalti.vocab.profile > vocab/profile.ttl"
+    assert shipped == written_profile(), "make generate"
 
 
 def words_of_certificates() -> set[str]:

@@ -31,7 +31,9 @@ class ClassJudge(ABC):
     name: ClassVar[str]
     """By which a `Requirement` asks for it."""
     examples: ClassVar[tuple[tuple[int | Fraction | str, ...], ...]] = ((),)
-    """Parameters that tests try on small classes, of which some meet it and some do not."""
+    """Parameters that tests try on small classes, of which some meet it and some do not.
+
+    Each has the same number of parameters, of the same types; certificates are read by them."""
     limits: ClassVar[tuple[str, ...]] = ()
     """What nobody is protected against where no requirement says more, as sentences for people."""
 

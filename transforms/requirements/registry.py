@@ -23,8 +23,13 @@ def judges_of(requirements: Iterable[Requirement]) -> tuple[ClassJudge, ...]:
     return tuple(_judge(requirement) for requirement in requirements)
 
 
+def judge_class(name: str) -> type[ClassJudge] | None:
+    """What judges classes by the requirement of a name; None: nothing does."""
+    return next((kind for kind in REQUIREMENTS if kind.name == name), None)
+
+
 def _judge(requirement: Requirement) -> ClassJudge:
-    for kind in REQUIREMENTS:
-        if kind.name == requirement.name:
-            return kind(requirement)
-    raise InternalError("the kernel does not implement a requirement")
+    kind = judge_class(requirement.name)
+    if kind is None:
+        raise InternalError("the kernel does not implement a requirement")
+    return kind(requirement)

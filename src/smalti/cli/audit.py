@@ -9,6 +9,7 @@ import click
 
 from smalti.cli.compare import compare
 from smalti.cli.options import FINDINGS, format_option, party_option, registry_option
+from smalti.vocab.attacks import TABLE
 
 if TYPE_CHECKING:
     from smalti.engine.training.jobs import Job, Jobs
@@ -129,8 +130,7 @@ def report(target: str, party: str, html: str | None, registry: str, shown_as: s
 @click.option("--label", required=True, metavar="COLUMN", help="The column of class labels.")
 @click.option(
     "--attack", "attacks", required=True, multiple=True, metavar="NAME",
-    help="loss, shokri, lira-online, lira-offline, rmia, single-membership or set-membership; may be"
-    " repeated.",
+    help=f"{', '.join(attack.name for attack in TABLE if attack.family.has_scores)}; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--recipe", metavar="NAME",

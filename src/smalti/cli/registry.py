@@ -128,7 +128,7 @@ def _lines(file: str) -> list[str]:
         text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         raise UsageError(file, "the file cannot be read", "UTF-8 text, one respondent per line") from None
-    lines = [line for line in text.splitlines() if line]
+    lines = [line for line in text.replace("\r\n", "\n").split("\n") if line]
     if not lines:
         raise UsageError(file, "it lists no respondents", "UTF-8 text, one respondent per line")
     return lines

@@ -3,11 +3,12 @@
 from typing import Final
 
 from smalti.engine.registry.attempts import Attempt, AttemptState
-from smalti.engine.training.attacks import FAMILIES, Family, of_family
+from smalti.engine.training.attacks import FAMILIES, of_family
 from smalti.engine.training.figures import AttackResult, AuditFigures, Detail, Figure
 from smalti.engine.training.guarantee import limits_of
 from smalti.reports.page import Page, Paragraph, Part, Section, Table
 from smalti.reports.plots import Line, rates
+from smalti.vocab.attacks import Family
 
 _LEADS: Final = {
     AttemptState.BEGUN: "The audit is under way, or its process died.",

@@ -20,7 +20,6 @@ from smalti.engine.anonymization import first_cuts, side_judges
 from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.anonymization.explain import explain
-from smalti.engine.anonymization.guarantee import guarantee_of
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.plan import Apply, OutputFormat, Plan
@@ -298,9 +297,3 @@ def test_the_verifier_refuses_classes_that_miss_it(tmp_path: Path) -> None:
 
     with pytest.raises(GuaranteeError, match=f"does not meet the promise about `illness` .{EVEN}."):
         run(tmp_path / "run", rows_of(60), 1, forgetful)
-
-
-def test_no_certificate_forgets_a_requirement(tmp_path: Path) -> None:
-    plan, _, _ = run(tmp_path / "run", rows_of(60), 1)
-    with pytest.raises(InternalError, match="no member for a requirement"):
-        guarantee_of(plan).to_object()

@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,7 @@ from smalti.engine.verify.against import _counted
 from smalti.engine.verify.classes import group
 from smalti.engine.verify.count import ClassCount
 from smalti.engine.verify.promise import Counted, Promise, check_counted
+from smalti.engine.verify.recount import Edges, Recount
 from smalti.engine.verify.recounts import recounts_of
 from smalti.errors import GuaranteeError, InternalError
 from smalti.transforms.base import CutScore, Guarantee, Requirement
@@ -59,6 +61,7 @@ EXAMPLES = [
     for parameters in kind.examples
 ]
 each_requirement = pytest.mark.parametrize("requirement", EXAMPLES)
+each_sharing = pytest.mark.parametrize("pairs_together", [1, 2], ids=["one pair each", "shared tuples"])
 each_way = pytest.mark.parametrize("one_row_each", [False, True], ids=["respondents", "one row each"])
 
 
@@ -249,34 +252,48 @@ def test_names_of_respondents_and_values_do_not_matter(requirement: Requirement)
 
 
 def problem_of(
-    partitions: list[tuple[Pairs, ...]], requirements: tuple[Requirement, ...], one_row_each: bool
+    partitions: list[tuple[Pairs, ...]],
+    requirements: tuple[Requirement, ...],
+    one_row_each: bool,
+    pairs_together: int,
 ) -> tuple[Problem, Batch]:
-    """Partitions side by side; the code of a tuple is its part, and each pair has a tuple of its own."""
+    """Partitions side by side; the code of a tuple is its part, of which it has so many pairs at most."""
     rows = [
-        (number, place, who, value)
+        (number, place, nth // pairs_together, who, value)
         for number, parts in enumerate(partitions)
         for place, pairs in enumerate(parts)
-        for who, value in sorted(pairs)
+        for nth, (who, value) in enumerate(sorted(pairs))
     ]
-    number, place, who, value = (np.array(column, np.int64) for column in zip(*rows, strict=True))
-    tuples = np.arange(len(rows))
+    of_row = np.array(rows, np.int64)
+    tuples, first, tuple_of, weights = np.unique(
+        of_row[:, :3], axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    tuple_of, who, value = tuple_of.reshape(-1), of_row[:, 3], of_row[:, 4]
+    numbers = np.arange(len(tuples))
+    place = of_row[first, 1]
+    held = [tuple_of, value] if one_row_each else [tuple_of, value, who]
+    sensitive = np.unique(np.column_stack(held), axis=0)
+    respondents = np.unique(np.column_stack([tuple_of, who]), axis=0)
     problem = Problem(
-        np.column_stack([place, tuples]),
-        np.ones(len(rows), np.int64),
-        (UnorderedAttribute(int(place.max()) + 1), UnorderedAttribute(len(rows))),
-        None if one_row_each else Incidence(tuples, who),
-        (SensitiveIncidence(tuples, value, None if one_row_each else who),),
+        np.column_stack([place, numbers]),
+        weights,
+        (UnorderedAttribute(int(place.max()) + 1), UnorderedAttribute(len(tuples))),
+        None if one_row_each else Incidence(respondents[:, 0], respondents[:, 1]),
+        (SensitiveIncidence(sensitive[:, 0], sensitive[:, 1], None if one_row_each else sensitive[:, 2]),),
         requirements,
         256,
     )
-    return problem, Batch(tuples, np.searchsorted(number, np.arange(len(partitions) + 1)))
+    return problem, Batch(numbers, np.searchsorted(tuples[:, 0], np.arange(len(partitions) + 1)))
 
 
 @each_requirement
 @each_way
-def test_the_kernel_judges_many_classes_as_one(requirement: Requirement, one_row_each: bool) -> None:
+@each_sharing
+def test_the_kernel_judges_many_classes_as_one(
+    requirement: Requirement, one_row_each: bool, pairs_together: int
+) -> None:
     small = small_classes(one_row_each)
-    problem, batch = problem_of([(pairs,) for pairs in small], (requirement,), one_row_each)
+    problem, batch = problem_of([(pairs,) for pairs in small], (requirement,), one_row_each, pairs_together)
     table = Table.of(problem)
     meets = np.array([is_met(requirement, pairs, one_row_each) for pairs in small])
     assert Search(table).allowed(batch).tolist() == meets.tolist()
@@ -293,11 +310,12 @@ def test_the_kernel_judges_many_classes_as_one(requirement: Requirement, one_row
 
 @each_requirement
 @each_way
+@each_sharing
 def test_the_kernel_judges_both_sides_of_cuts_as_classes(
-    requirement: Requirement, one_row_each: bool
+    requirement: Requirement, one_row_each: bool, pairs_together: int
 ) -> None:
     whole = lines(one_row_each)
-    problem, batch = problem_of(whole, (requirement,), one_row_each)
+    problem, batch = problem_of(whole, (requirement,), one_row_each, pairs_together)
     scene = Scene(Table.of(problem), batch)
     laid = Laid.of(scene, 0)
     (judge,) = scene.table.judges
@@ -449,13 +467,83 @@ def test_the_verifier_judges_in_sql_as_in_memory(one_row_each: bool, tmp_path: P
 
 @each_requirement
 def test_rows_alone_refute_no_class_of_respondents_that_meets_it(requirement: Requirement) -> None:
+    assert is_never_refuted_by_rows(requirement)
+
+
+def is_never_refuted_by_rows(requirement: Requirement) -> bool:
+    """Whether rows refute no class that meets it; some pair may be said by several rows."""
     judging = recounts_of([requirement], by_rows=True)
     for pairs in small_classes(False):
+        if not is_met(requirement, pairs, False):
+            continue
         _, values = columns_of(pairs)
-        classes = group([np.zeros(len(values), np.int64)])
-        counted = _counted(classes, np.arange(len(values)), [values], judging)
-        if is_met(requirement, pairs, False):
-            assert is_verified(requirement, counted, by_rows=True)
+        for often in (np.ones(len(values), np.int64), *(1 + 5 * np.eye(len(values), dtype=np.int64))):
+            rows = values.repeat(often)
+            classes = group([np.zeros(len(rows), np.int64)])
+            counted = _counted(classes, np.arange(len(rows)), [rows], judging)
+            if not is_verified(requirement, counted, by_rows=True):
+                return False
+    return True
+
+
+class HalfAtMost(EvenValues):
+    """No value has more than half of all (respondent, value) pairs of a class."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = "half at most"
+
+    def meets(self, held: OneClass) -> bool:
+        return all(2 * np.bincount(column.values).max() <= len(column.values) for column in held.columns)
+
+
+class RecountedHalfAtMost(Recount):
+    """The same for the verifier."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = "half at most"
+    looks_at_classes: ClassVar[bool] = True
+
+    def meets(self, edges: Edges) -> bool:
+        return bool(2 * np.bincount(edges.values).max() <= len(edges.values))
+
+
+def test_the_contract_notices_rows_that_wrongly_refute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With each pair in one row, rows tell the same as pairs; only repeated rows show the mistake."""
+    monkeypatch.setattr(registry, "REQUIREMENTS", (*registry.REQUIREMENTS, HalfAtMost))
+    monkeypatch.setattr(recounts, "RECOUNTS", (*recounts.RECOUNTS, RecountedHalfAtMost))
+    assert not is_never_refuted_by_rows(Requirement("half at most"))
+    monkeypatch.setattr(RecountedHalfAtMost, "rows_refute", False)
+    assert is_never_refuted_by_rows(Requirement("half at most"))
+
+
+class RecountedMultiples(Recount):
+    """The number of different values is a multiple of a parameter."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = "multiples"
+    looks_at_classes: ClassVar[bool] = True
+
+    def meets(self, edges: Edges) -> bool:
+        return len(set(edges.values.tolist())) % int(self.requirement.parameters[0]) == 0
+
+
+def test_two_promises_with_one_name_are_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recounts, "RECOUNTS", (*recounts.RECOUNTS, RecountedMultiples))
+    twos, threes = (Requirement("multiples", (number,)) for number in (2, 3))
+    both = recounts_of([twos, threes])
+    classes, who, values = group([np.zeros(4, np.int64)]), np.arange(4), np.array([0, 0, 1, 1])
+    with closing(ClassCount(tmp_path)) as count:
+        count.add(pa.table({"k0": classes.ids, "v0": values, "r": who}))
+        in_sql = count.counted(both)
+    for counted in (_counted(classes, who, [values], both), in_sql):
+        assert is_verified(twos, counted)
+        assert not is_verified(threes, counted)
+        promise = Promise(("q", "v"), ("q",), ("v",), (), Guarantee("toy", 2))
+        with pytest.raises(GuaranteeError, match=r"promise about `v` \(multiples 3\)"):
+            check_counted(promise, counted, both)
 
 
 def test_what_rows_cannot_refute_is_not_asked_of_them(monkeypatch: pytest.MonkeyPatch) -> None:

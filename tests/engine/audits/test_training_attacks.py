@@ -8,11 +8,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from model_worlds import OUTPUT, people, policy, registry, run
+from model_worlds import OUTPUT, TARGET, people, policy, registry, run
 
 import smalti
 from smalti.engine.registry.attempts import AttemptState
 from smalti.engine.training.figures import AuditFigures, figures_from_json
+from smalti.errors import UsageError
+from smalti.transforms.membership import registry as attacks
 from smalti.vocab.terms import IRI
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -39,6 +41,18 @@ def test_a_run_is_judged_by_attacks_on_many_records_and_on_attributes(tmp_path: 
     told = json.loads(outcome.version.certificate)["guarantee"]["statement"]
     assert "the attacks model-inversion, single-membership were tried" in told
     assert "trainings with hardly any noise" not in told
+
+
+def test_an_attack_that_nothing_implements_is_refused_before_the_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    implemented = {name: attack for name, attack in attacks.ATTACKS.items() if name != "loss"}
+    monkeypatch.setattr(attacks, "ATTACKS", implemented)
+    asked = policy(tmp_path, attacks=["loss"])
+    with pytest.raises(UsageError, match="there is no attack `loss`"):
+        run(tmp_path, people(tmp_path, 60), policy=asked)
+    assert not registry(tmp_path).ledger.budget(IRI(TARGET)).charges
+    assert not registry(tmp_path).attempts(IRI(OUTPUT))
 
 
 def contraceptive(folder: Path, policy_name: str, attacks: tuple[str, ...], bound: float) -> smalti.Outcome:

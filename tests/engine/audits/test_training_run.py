@@ -325,8 +325,13 @@ def test_the_phases_of_a_private_training_do_not_tell_how_far_it_came(tmp_path: 
 
 def test_the_phases_of_a_training_without_noise_are_told(tmp_path: Path, untaught: Trainings) -> None:
     watch = Watch()
-    run(tmp_path, people(tmp_path), policy=policy(tmp_path, noise=False), watch=watch)
-    assert {"train", "plant a leak", "judge"} <= {one.phase for one in watch.timings}
+    data = people(tmp_path)
+    run(tmp_path, data, policy=policy(tmp_path, noise=False), watch=watch)
+    phases = {one.phase for one in watch.timings}
+    assert {"train", "attack the model", "plant a leak", "judge"} <= phases
+    assert "train shadow models" not in phases, "`loss` asks none"
+    with pytest.raises(UsageError, match="it depends on random numbers, which are never drawn again"):
+        smalti.verify(tmp_path / "out", registry=registry(tmp_path), data=data)
 
 
 def refused_by_figures(folder: Path) -> str:

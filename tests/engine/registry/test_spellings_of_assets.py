@@ -15,6 +15,7 @@ from smalti.engine.registry._assets import claim_sources
 from smalti.engine.registry.authority import decide
 from smalti.engine.registry.submissions import Submission
 from smalti.policy.decide.decision import Effect, Request
+from smalti.policy.model.iris import accepted_spelling
 from smalti.policy.read.parse import parse
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
@@ -53,7 +54,7 @@ PAIRS = [
     ("http://example.com/C", "http://EXAMPLE.com/C"),
     (NFC, NFD),
     ("http://gr\u00f6\u00dfe.example/C", "http://xn--gre-6ka8i.example/C"),
-    # These are all accepted:
+    # These are one, in whatever spelling a document has them:
     (NFC, ENCODED),
     (ENCODED, NFC),
     (LOWER, ENCODED),
@@ -64,6 +65,11 @@ PAIRS = [
     ("http://xn--gre-6ka8i.example/%C3%B6:b", "http://xn--gre-6ka8i.example/\u00f6%3Ab"),
 ]
 """A table as it is known, and in another spelling."""
+
+
+def rows_of(outcome: Any) -> int:
+    (table,) = outcome.version.path.glob("*.csv")
+    return len(table.read_text().splitlines()) - 1
 
 
 # --- A table that is known in another spelling than `normalised_column` has
@@ -79,7 +85,7 @@ def test_a_stranger_permits_nothing_of_a_table_in_another_spelling(
     world.add(policy({**READ, "target": known}, prohibitions=(prohibition(known),), uid="0"))
     with suppress(smalti.SmaltiError):
         world.add(policy({**READ, "uid": "urn:x:t", "target": f"{other}{name}"}, uid="t"), STRANGER)
-    assert [one.iri for one in world.registry.assets()] == [known]
+    assert [one.iri for one in world.registry.assets()] == [accepted_spelling(known)]
     assert world.decide(f"{other}{name}").effect is Effect.DENY
 
 
@@ -105,12 +111,12 @@ def test_nobody_who_withdrew_is_published_by_another_spelling(world: World, know
         document = way(uid, table, released=[f"{table}/Job"], respondent=name, identifier=name)
         return world.run(document, data={table: world.data})
 
-    assert outcome("first", known).version is not None
-    world.registry.withdraw(IRI(known), ["Ann"], by=IRI(OWNER), column="Name")
+    first = outcome("first", known)
+    world.registry.withdraw(IRI(accepted_spelling(known)), ["Ann"], by=IRI(OWNER), column="Name")
     second = None
     with suppress(smalti.SmaltiError):
         second = outcome("second", other)
-    assert second is None or second.version is None
+    assert second is None or second.version is None or rows_of(second) == rows_of(first) - 1
 
 
 @pytest.mark.parametrize(("known", "other"), [pair for pair in PAIRS if NFC in pair or "gr" in pair[0]])
@@ -267,8 +273,8 @@ def test_encoded_letters_in_a_host_and_before_an_accent_make_no_other_party(
 SPELLED = {
     "http://EXAMPLE.com/a": "http://example.com/a",
     "http://example.com/%61": "http://example.com/a",
-    "http://example.com/o\u0308": "http://example.com/%C3%B6",
-    "http://example.com/o%CC%88": "http://example.com/%C3%B6",
+    "http://example.com/o\u0308": "http://example.com/\u00f6",
+    "http://example.com/o%CC%88": "http://example.com/\u00f6",
     "http://gr\u00f6\u00dfe.example/a": "http://xn--gre-6ka8i.example/a",
     "http://XN--gre-6ka8i.example/a": "http://xn--gre-6ka8i.example/a",
     "http://example.com/100%": "http://example.com/100%25",

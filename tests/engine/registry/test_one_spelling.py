@@ -1,0 +1,152 @@
+"""Attacks by a second spelling of an IRI that succeeded: each test states what should be so."""
+
+from contextlib import suppress
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shell import smalti as cli
+from sqlalchemy import insert
+
+import smalti
+from smalti.engine.registry import _tables as db
+from smalti.errors import DataError, UsageError
+from smalti.policy.decide.decision import Effect, Fact, Request
+from smalti.policy.model.model import Named
+from smalti.vocab.terms import IRI, READ
+
+_at = Path(__file__).with_name("test_doubtful_columns.py")
+_spec = spec_from_file_location("worlds_of_one_spelling", _at)
+assert _spec is not None
+assert _spec.loader is not None
+doubts = module_from_spec(_spec)
+_spec.loader.exec_module(doubts)
+attacks, describe, way = doubts.attacks, doubts.describe, doubts.way
+ANN, NAME, OWNER, STRANGER, TABLE = attacks.ANN, doubts.NAME, attacks.OWNER, attacks.STRANGER, attacks.TABLE
+World, policy, prohibition = attacks.World, attacks.policy, attacks.prohibition
+READING = attacks.READ
+
+TERMS = "http://terms.example/"
+SINCE = "2026-01-01T00:00:00+00:00"
+SPELLINGS = ["gr\u00f6\u00dfe", "gr%C3%B6%C3%9Fe", "gr%c3%b6%C3%9Fe"]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.mark.parametrize("declared", SPELLINGS)
+@pytest.mark.parametrize("strangers", SPELLINGS)
+@pytest.mark.parametrize("forbidden", SPELLINGS[:2])
+def test_nobody_keeps_owners_from_prohibiting_a_declared_column(
+    world: World, declared: str, strangers: str, forbidden: str
+) -> None:
+    """High: a stranger registers the column's IRI in another spelling, and the owner may not name it."""
+    describe(world, "Name", TERMS + declared)
+    world.add(policy(READING, uid="0"))
+    assert world.run(way("p0")).version is not None
+    with suppress(smalti.SmaltiError):
+        world.add(policy({**READING, "uid": "urn:x:t", "target": TERMS + strangers}, uid="t"), STRANGER)
+    theirs = "http://example.com/strangers"
+    (world.folder / "s.csv").write_text("Age,ZIP\n1,2\n3,4\n")
+    with suppress(smalti.SmaltiError):
+        world.run(
+            way("s", theirs, TERMS + strangers), data={theirs: world.folder / "s.csv"},
+            party=STRANGER, owner=STRANGER,
+        )  # fmt: skip
+    world.add(policy(prohibitions=(prohibition(TERMS + forbidden),), uid="no"))
+    assert world.run(way("p", released=[NAME])).version is None
+
+
+@pytest.mark.parametrize(
+    ("declared", "asked"),
+    [
+        ("gr%c3%b6%c3%9fe", "gr\u00f6\u00dfe"),
+        ("gr%c3%b6%c3%9fe", "gr%C3%B6%C3%9Fe"),
+        ("gr\u00f6\u00dfe", "gr%c3%b6%c3%9fe"),
+        ("a%3ab", "a:b"),
+        ("a:b", "a%3Ab"),
+        ("a:b%2C", "a%3Ab,"),
+    ],
+)
+def test_a_column_is_forbidden_by_each_spelling_of_its_declared_iri(
+    world: World, declared: str, asked: str
+) -> None:
+    """High: decisions permitted to read it in any spelling but that of the description."""
+    describe(world, "Name", TERMS + declared)
+    reading = {**READING, "uid": "urn:x:c", "target": TERMS + declared}
+    world.add(policy(READING, uid="0"))
+    assert world.run(way("p0")).version is not None
+    world.add(policy(reading, prohibitions=(prohibition(NAME),), uid="no"))
+    assert world.decide(TERMS + asked).effect is not Effect.PERMIT
+    assert world.decide(TERMS + declared).effect is not Effect.PERMIT
+
+
+@pytest.mark.parametrize(
+    ("stored", "written"),
+    [
+        ("http://Example.com/T", "http://example.com/T"),
+        ("http://example.com/gro\u0308\u00dfe", "http://example.com/gr\u00f6\u00dfe"),
+        ("http://example.com/gr%c3%b6%C3%9Fe", "http://example.com/gr\u00f6\u00dfe"),
+        ("http://example.com/a%3Ab", "http://example.com/a:b"),
+        ("http://example.com/", "http://example.com"),
+        ("http://gr\u00f6\u00dfe.example/T", "http://xn--gre-6ka8i.example/T"),
+        ("urn:EX:T", "urn:ex:T"),
+    ],
+)
+def test_what_an_earlier_version_registered_is_nobody_elses(
+    world: World, stored: str, written: str
+) -> None:
+    """High: an asset in a spelling that is refused now was not found, and a stranger became its owner."""
+    world.add(policy(READING, uid="0"))
+    with world.registry._database.writing() as connection:
+        connection.execute(insert(db.assets).values(iri=stored, kind="source", registered_at=SINCE))
+        connection.execute(insert(db.owners).values(iri=stored, party=OWNER))
+    with pytest.raises(smalti.SmaltiError, match="does not own"):
+        world.add(policy({**READING, "uid": "urn:x:t", "target": written}, uid="t"), STRANGER)
+    assert world.decide(written).effect is not Effect.PERMIT
+    assert STRANGER not in world.registry.owners(IRI(written))
+
+
+def test_a_request_in_code_takes_no_other_spelling() -> None:
+    request: dict[str, Any] = {"party": IRI(ANN), "action": READ, "targets": (IRI(TABLE),)}
+    assert Request(**request).target == TABLE
+    other = IRI("http://example.com:80/x")
+    fact = Fact(IRI("http://www.w3.org/ns/odrl/2/spatial"), (Named(other),))
+    for changed in ({"party": other}, {"targets": (other,)}, {"purpose": other}, {"facts": (fact,)}):
+        with pytest.raises(UsageError, match="leave it out"):
+            Request(**{**request, **changed})
+
+
+@pytest.mark.parametrize("end", ["\u0085", "\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x1e"])
+def test_lines_of_withdrawals_end_at_line_feeds_alone(world: World, end: str) -> None:
+    """Medium: a person whose identifier holds another separator was taken for two, and published."""
+    world.data.write_text(world.data.read_text() + f'"a{end}x",30,100,secret\nZoe,31,100,b\n')
+    name = [NAME]
+
+    def published(uid: str) -> int:
+        outcome = world.run(way(uid, released=[doubts.JOB], respondent=name, identifier=name))
+        return len(next(outcome.version.path.glob("*.csv")).read_bytes().split(b"\n"))
+
+    rows = published("p0")
+    (world.folder / "list.txt").write_bytes(f"a{end}x\r\nZoe\n".encode())
+    registry = str(world.folder / "r.sqlite")
+    done = cli(
+        "targets", "withdraw", TABLE, "--from", "list.txt", "--as", OWNER, "--column", "Name",
+        "--registry", registry, cwd=world.folder,
+    )  # fmt: skip
+    assert "2 respondents are left out" in done.out, done.err
+    assert published("p1") == rows - 2
+
+
+@pytest.mark.parametrize(
+    "iri", [" http://example.com/n", "http:/example.com/n", "ftp://example.com/n", "ex:n"]
+)
+def test_a_declared_column_has_an_iri_that_policies_can_name(world: World, iri: str) -> None:
+    """Medium: a prohibition of the IRI that was meant withheld nothing."""
+    describe(world, "Name", iri)
+    world.add(policy(READING, uid="0"))
+    with pytest.raises(DataError, match="propertyUrl"):
+        world.run(way("p"))

@@ -1,0 +1,57 @@
+"""The attacks that audits can try: names, what each is about, and the shadow models that it asks."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Family(StrEnum):
+    """What an attack is about, and so how it is judged."""
+
+    RECORDS = "records"
+    """Single records of the one model: each has a score."""
+    REPEATED = "repeated"
+    """Scores too, judged as D5.2, section 4.2 does: by attacks on M members and M others."""
+    IDENTIFIABILITY = "identifiability"
+    """The noise of training: repeated trainings with and without one record (arXiv 2103.02913)."""
+    INVERSION = "inversion"
+    """Hidden attributes of records of the one model."""
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether its attacks score records (`smalti.transforms.membership`)."""
+        return self in {Family.RECORDS, Family.REPEATED}
+
+
+class Shadows(StrEnum):
+    """The shadow models that an attack compares with."""
+
+    NONE = "none"
+    AUDITED = "audited"
+    """Trained on halves of the audited records."""
+    POOL = "pool"
+    """Trained on a pool: records that the target was not trained on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """An attack that a policy can name."""
+
+    name: str
+    family: Family
+    shadows: Shadows = Shadows.NONE
+
+
+TABLE: Final = (
+    Attack("shokri", Family.RECORDS, Shadows.POOL),
+    Attack("loss", Family.RECORDS),
+    Attack("lira-online", Family.RECORDS, Shadows.AUDITED),
+    Attack("lira-offline", Family.RECORDS, Shadows.AUDITED),
+    Attack("rmia", Family.RECORDS, Shadows.AUDITED),
+    Attack("single-membership", Family.REPEATED),
+    Attack("set-membership", Family.REPEATED),
+    Attack("differential-identifiability", Family.IDENTIFIABILITY),
+    Attack("model-inversion", Family.INVERSION),
+)
+"""Every attack that an audit can try. Those with scores are implemented in
+`smalti.transforms.membership.registry`; a test compares the two."""
