@@ -110,6 +110,9 @@ if it has none; an owner of the target if neither names a party), the other reme
 be fulfilled, and no other prohibition may apply. A **consequence** is what must be done when a duty was not
 fulfilled; it has no consequences itself.
 
+An empty list of rules, constraints or refinements (`"prohibition": []`) means absence. An empty list of
+targets, parties or actions is an error: without it, the rule might be about anybody.
+
 Annotations (`dct:title`, `rdfs:comment` and the like) have no effect."""
 
 _MISSING = """\

@@ -24,6 +24,9 @@ ACTIONS: Final = _names(
     synchronize textToSpeech transfer transform translate uninstall use watermark"""
 )
 
+CORE_ACTIONS: Final = frozenset({"use", "transfer"})
+"""The actions of the core vocabulary; a policy with another one names a profile (ODRL IM 2.1)."""
+
 _PARENTS_OTHER_THAN_USE: Final = {
     "display": "play",
     "extract": "reproduce",
@@ -35,7 +38,7 @@ _PARENTS_OTHER_THAN_USE: Final = {
 def _action_parents() -> Mapping[IRI, tuple[IRI, ...]]:
     parents: dict[IRI, tuple[IRI, ...]] = {
         IRI(ODRL + name): (IRI(ODRL + _PARENTS_OTHER_THAN_USE.get(name, "use")),)
-        for name in sorted(ACTIONS - {"use", "transfer"})
+        for name in sorted(ACTIONS - CORE_ACTIONS)
     }
     parents[IRI(ODRL + "use")] = parents[IRI(ODRL + "transfer")] = ()
     parents[IRI(SMALTI + "train")] = (IRI(ODRL + "derive"),)

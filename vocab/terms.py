@@ -17,6 +17,8 @@ DPV: Final = "https://w3id.org/dpv#"
 DPV_ODRL: Final = "https://w3id.org/dpv/odrl#"
 IDSC: Final = "https://w3id.org/idsa/code/"
 RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
+EDC: Final = "https://w3id.org/edc/v0.0.1/ns/"
+DSPACE: Final = "https://w3id.org/dspace/2025/1/"
 CSVW: Final = "http://www.w3.org/ns/csvw#"
 CSVW_EO: Final = "https://w3id.org/csvw-eo#"
 

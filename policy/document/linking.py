@@ -36,6 +36,10 @@ _OWNED: Final = frozenset({*_RULES, CONSTRAINT, REFINEMENT, ACTION, RDF_VALUE}) 
 }
 """Properties whose values are parts of their node, and not independent things."""
 
+_MAY_BE_EMPTY: Final = frozenset({*_RULES, CONSTRAINT, REFINEMENT}) | {
+    ODRL + name for name in ("duty", "remedy", "consequence")
+}
+
 
 @dataclass(frozen=True, slots=True)
 class _Use:
@@ -102,6 +106,14 @@ def _has_effect(node: Node) -> bool:
     return any(not iri.startswith((DCT, RDFS)) for iri in node.properties)
 
 
+def _is_absent(prop: Property) -> bool:
+    """Whether a property without values says as little as no property.
+
+    In RDF every empty set is nothing. Empty parties are refused all the same: they would be anybody.
+    """
+    return not prop.values and prop.iri in _MAY_BE_EMPTY
+
+
 class _Linker:
     def __init__(self, tops: Sequence[Node], roots: frozenset[int], findings: Findings) -> None:
         self.findings = findings
@@ -145,6 +157,7 @@ class _Linker:
         properties = {
             iri: replace(prop, values=tuple(self.value(value, prop, depth) for value in prop.values))
             for iri, prop in node.properties.items()
+            if not _is_absent(prop)
         }
         return _named(replace(node, properties=properties), self.are_labels)
 

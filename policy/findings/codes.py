@@ -252,6 +252,7 @@ TABLE: Final = (
         "unknown operand",
         "the operand is neither a known word nor a column of a target, so its value is never known.",
     ),
+    Code("P511", "list in one text", "a text names one column; several columns are several texts."),
     Code("P599", "more findings", "further findings are left out."),
     # What a valid policy probably does not mean; and what does not fit the data's description
     Code("P601", "never applies", "the constraints of the permission exclude each other."),

@@ -18,6 +18,7 @@ from smalti.policy.model.model import (
     Shared,
 )
 from smalti.policy.read.compact import is_bounded, joined, read_shared, with_shared
+from smalti.policy.read.core_words import word_outside_core
 from smalti.policy.read.inheritance import Inherited, check_uids, check_validity, fill
 from smalti.policy.read.properties import Place, check_properties
 from smalti.policy.read.reading import Kind, Reading
@@ -197,8 +198,9 @@ def _warn_of_missing(node: Node, inherited: Inherited, scope: Scope) -> None:
     if node.name is None and node.get(UID) is None:
         message = "the policy has no `uid`; smalti derives one from the document's digest"
         scope.findings.warning("P501", node.place, message, 'add "uid": "http://..."')
-    if node.get(PROFILE) is None and not inherited.profiles and inherited.is_whole:
-        message = "the policy names no `profile`; words outside ODRL's core require one"
+    named = node.get(PROFILE) is not None or bool(inherited.profiles) or not inherited.is_whole
+    if not named and (word := word_outside_core(node)) is not None:
+        message = f"the policy names no `profile`, and {quoted(word)} is outside ODRL's core"
         scope.findings.warning("P502", node.place, message, f'add "profile": "{MOSAICROWN}"')
 
 

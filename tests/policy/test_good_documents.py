@@ -72,6 +72,7 @@ FOUND = {
     "algorithm-later": [("P391", 1, 1)],
     "alias-action": [("P505", 12, 28)],
     "column-twice": [("P504", 19, 99)],
+    "columns-in-one-text": [("P511", 14, 95)],
     "constraint-on-a-foreign-column": [("P508", 10, 35)],
     "method-later": [("P391", 1, 1)],
     "offer": [("P506", 4, 12)],

@@ -57,6 +57,12 @@ def closed(properties: dict[str, object], required: Iterable[str] = ()) -> Schem
     return schema | ({"required": list(required)} if required else {})
 
 
+def any_number(item: Schema) -> Schema:
+    """The same, or an empty list, which means absence."""
+    empty: Schema = {"type": "array", "maxItems": 0}
+    return {"anyOf": [many(item), empty | {"doNotSuggest": True}]}
+
+
 def many(item: Schema, most: int | None = None) -> Schema:
     """One value or several, in any of the forms that JSON-LD has for that."""
     several: Schema = {"type": "array", "items": item, "minItems": 1}
