@@ -148,6 +148,20 @@ POLICY_TYPES: Final = frozenset(
     {"Policy", "Set", "Offer", "Agreement", "Assertion", "Privacy", "Request", "Ticket"}
 )
 
+DEPRECATED: Final[Mapping[str, str]] = MappingProxyType({
+    **dict.fromkeys(_names("""
+        All AllConnections All2ndConnections AllGroups AssetScope Group Individual PartyScope UndefinedTerm
+        adHocShare extractChar extractPage extractWord ignore inheritAllowed inheritRelation lease lend
+        preview proximity scope secondaryUse support timedCount undefined"""), ""),
+    "attachPolicy": "cc:Notice",
+    "attachSource": "cc:SourceCode",
+    "commercialize": "cc:CommercialUse",
+    "share": "cc:Sharing",
+    "shareAlike": "cc:ShareAlike",
+})  # fmt: skip
+"""The deprecated words that smalti does not know, with the word of Creative Commons that ODRL's ontology
+matches; empty where it matches none. `aliases.DEPRECATED` has those with a match in ODRL."""
+
 CONFLICT_STRATEGIES: Final = frozenset({"perm", "prohibit", "invalid"})
 
 PARTY_FUNCTIONS: Final = _names(

@@ -253,6 +253,7 @@ TABLE: Final = (
         "the operand is neither a known word nor a column of a target, so its value is never known.",
     ),
     Code("P511", "list in one text", "a text names one column; several columns are several texts."),
+    Code("P512", "deprecated word", "ODRL 2.2 has another word for it, with the same meaning."),
     Code("P599", "more findings", "further findings are left out."),
     # What a valid policy probably does not mean; and what does not fit the data's description
     Code("P601", "never applies", "the constraints of the permission exclude each other."),

@@ -4,6 +4,7 @@ from enum import Enum
 from typing import Final
 
 from smalti.policy.document.nodes import Node, Property
+from smalti.policy.findings.deprecated import deprecation
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.iris import SCHEMES
 from smalti.policy.read.values import Scope, odrl_name
@@ -117,7 +118,9 @@ def _check_annotation(prop: Property, scope: Scope) -> None:
 
 def _out_of_place(iri: str, prop: Property, place: Place, scope: Scope) -> None:
     message = f"{quoted(prop.word)} has no meaning on {place.title}"
-    if iri in _NESTED:
+    if reason := deprecation(odrl_name(iri)):
+        scope.findings.error("P309", prop.key, f"{quoted(prop.word)} is {reason}")
+    elif iri in _NESTED:
         scope.findings.error("P322", prop.key, message, _NESTED[iri])
     elif iri == OUTPUT and place in {Place.POLICY, Place.PROHIBITION}:
         scope.findings.error("P418", prop.key, message, _OUTPUTS)
