@@ -15,16 +15,15 @@ from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.text.json_text import MAX_DEPTH, Place
 from smalti.vocab.odrl import LOGICAL_OPERANDS, POLICY_TYPES
+from smalti.vocab.remarks import OF_ASSETS, OF_PARTIES, REMARKS
 from smalti.vocab.terms import (
     ACTION,
     CONSTRAINT,
-    DCT,
     IRI,
     ODRL,
     PERMISSION,
     PROHIBITION,
     RDF_VALUE,
-    RDFS,
     REFINEMENT,
     UID,
 )
@@ -36,6 +35,7 @@ _OWNED: Final = frozenset({*_RULES, CONSTRAINT, REFINEMENT, ACTION, RDF_VALUE}) 
 }
 """Properties whose values are parts of their node, and not independent things."""
 
+_REMARKS: Final = REMARKS | OF_ASSETS | OF_PARTIES
 _MAY_BE_EMPTY: Final = frozenset({*_RULES, CONSTRAINT, REFINEMENT}) | {
     ODRL + name for name in ("duty", "remedy", "consequence")
 }
@@ -102,8 +102,8 @@ def _is_blank(name: Name) -> bool:
 
 
 def _has_effect(node: Node) -> bool:
-    """Whether the node has properties besides titles and types."""
-    return any(not iri.startswith((DCT, RDFS)) for iri in node.properties)
+    """Whether the node has properties besides remarks and types."""
+    return not _REMARKS.issuperset(node.properties)
 
 
 def _is_absent(prop: Property) -> bool:

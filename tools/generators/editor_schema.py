@@ -34,7 +34,7 @@ from generators.schema_values import (
 )
 from smalti.policy.document.context import shipped_terms
 from smalti.policy.document.spellings import PREFIX_NAME, escape, foreign_pattern, pattern, term
-from smalti.policy.read.properties import Place
+from smalti.policy.read.properties import ALL_REMARKS, Place
 from smalti.vocab import contexts
 from smalti.vocab.odrl import ACTION_PARENTS, CONFLICT_STRATEGIES
 from smalti.vocab.purposes import PURPOSES
@@ -337,6 +337,11 @@ def _described(place: Place, types: Sequence[str]) -> Schema:
 
 def _remark() -> Schema:
     text: Schema = {"type": ["string", "number", "boolean"]}
-    node: Schema = {"type": "object", "propertyNames": {"pattern": "^(?:@|uid$)"}}
+    remarks = {pattern(sorted(ALL_REMARKS), with_terms=True): reference("remark")}
+    node: Schema = {
+        "type": "object",
+        "patternProperties": {"^(?:@|uid$)": {}} | remarks,
+        "additionalProperties": False,
+    }
     either: Schema = {"anyOf": [text, node]}
     return coded("P309", {"anyOf": [text, node, {"type": "array", "items": either}]})
