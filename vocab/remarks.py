@@ -39,8 +39,8 @@ REMARKS: Final = (
         """
         altLabel hiddenLabel prefLabel changeNote definition editorialNote example historyNote note
         scopeNote notation inScheme topConceptOf hasTopConcept broader broaderTransitive narrower
-        narrowerTransitive related semanticRelation mappingRelation broadMatch closeMatch exactMatch narrowMatch
-        relatedMatch member memberList""",
+        narrowerTransitive related semanticRelation mappingRelation broadMatch closeMatch exactMatch
+        narrowMatch relatedMatch member memberList""",
     )
     | _words(
         (CC, CC.replace("http:", "https:")),

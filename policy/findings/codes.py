@@ -256,7 +256,7 @@ TABLE: Final = (
     Code("P512", "deprecated word", "ODRL 2.2 has another word for it, with the same meaning."),
     Code("P599", "more findings", "further findings are left out."),
     # What a valid policy probably does not mean; and what does not fit the data's description
-    Code("P601", "never applies", "the constraints of the permission exclude each other."),
+    Code("P601", "never applies", "the constraints of the rule exclude each other."),
     Code("P602", "void", "a permission and a prohibition of the policy contradict each other."),
     Code("P603", "ended", "the policy's validity is over."),
     Code(
