@@ -112,6 +112,11 @@ if it has none; an owner of the target if neither names a party), the other reme
 be fulfilled, and no other prohibition may apply. A **consequence** is what must be done when a duty was not
 fulfilled; it has no consequences itself.
 
+A document may say more beside its policies, in nodes of their own: the collections of an asset or a party
+(`partOf`); that a policy of the document is about an asset (`hasPolicy`) or that a party is its assigner or
+assignee (`assignerOf`, `assigneeOf`), which holds for each of its rules; and in which action an action of
+the document's own is included (`includedIn`). A collection with a `source` and no refinement has two names.
+
 An empty list of rules, constraints or refinements (`"prohibition": []`) means absence. An empty list of
 targets, parties or actions is an error: without it, the rule might be about anybody.
 

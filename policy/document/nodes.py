@@ -59,6 +59,8 @@ class Node:
     place: Place
     is_complete: bool
     """False when keys of this object were not understood: what seems to be missing may be among them."""
+    beside: "tuple[Node, ...]" = ()
+    """Of a policy: what its document says beside the policies, of assets, parties and actions."""
 
     @property
     def is_reference(self) -> bool:

@@ -147,6 +147,12 @@ TABLE: Final = (
         "several ways to one output",
         "a rule that anonymizes or trains does so in one way, from one target to one output.",
     ),
+    Code(
+        "P341",
+        "unusable action",
+        "an action that a document defines leads up to use or transfer, and known ones stay where they are"
+        " (ODRL IM 2.4).",
+    ),
     Code("P390", "not implemented yet", "smalti refuses the feature by name, and never ignores it."),
     Code(
         "P391",

@@ -449,6 +449,14 @@ class Membership:
     """Said of a party; False: of an asset. A party's group says nothing of assets with its IRI."""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Inclusion:
+    """A document's definition of an action: it is included in a broader one; for its own policies only."""
+
+    action: IRI
+    broader: IRI
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """From the first instant (included) up to the last one (not included); None: open. In UTC."""
@@ -496,6 +504,7 @@ class Policy:
     prohibitions: tuple[Prohibition, ...] = ()
     obligations: tuple[Duty, ...] = ()
     memberships: tuple[Membership, ...] = ()
+    inclusions: tuple[Inclusion, ...] = ()
     shared: Shared | None = None
     """What its children's rules may take from it; None: nothing."""
     where: Where = field(default=NOWHERE, compare=False, repr=False)

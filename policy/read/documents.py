@@ -17,6 +17,7 @@ from smalti.policy.model.model import (
     Rule,
     Shared,
 )
+from smalti.policy.read.beside import claims_on, read_beside, with_claims
 from smalti.policy.read.compact import is_bounded, joined, read_shared, with_shared
 from smalti.policy.read.core_words import word_outside_core
 from smalti.policy.read.inheritance import Inherited, check_uids, check_validity, fill
@@ -84,6 +85,7 @@ def read_policy(node: Node, inherited: Inherited, scope: Scope) -> Policy | None
     _warn_of_missing(node, inherited, scope)
     reading = Reading(scope, uid, type_, inherited.shared, inherited.is_whole)
     shared = joined(read_shared(node, reading), inherited.shared)
+    read_beside(node, reading)
     own, taken = _read_rules(node, reading), _filled(inherited, shared)
     policy = Policy(
         uid=uid, document_digest=f"sha256:{scope.digest}", type=type_,
@@ -94,6 +96,7 @@ def read_policy(node: Node, inherited: Inherited, scope: Scope) -> Policy | None
         prohibitions=(*own.prohibitions, *taken.prohibitions),
         obligations=(*own.obligations, *taken.obligations),
         memberships=tuple(sorted({*reading.memberships, *inherited.memberships})),
+        inclusions=tuple(sorted({*scope.inclusions, *inherited.inclusions})),
         shared=None if shared == Shared() else shared, where=scope.findings.where(node.place),
     )  # fmt: skip
     _check_rules(node, policy, taken, inherited, scope)
@@ -141,12 +144,13 @@ def check_described_once(policies: list[Node], scope: Scope) -> None:
 
 
 def _read_rules(node: Node, reading: Reading) -> _Rules:
-    if not is_bounded(node, reading.scope):
+    claims = claims_on(node, reading.uid)
+    if not is_bounded(node, reading.scope, len(claims)):
         return _Rules()
 
     def rules(word: str, kind: Kind) -> Iterable[Node]:
         nodes = rule_nodes(node.get(word), kind, reading.scope)
-        return (with_shared(rule, node) for rule in nodes)
+        return (with_claims(with_shared(rule, node), claims) for rule in nodes)
 
     return _Rules(
         tuple(r for rule in rules(PERMISSION, Kind.PERMISSION) for r in read_permissions(rule, reading)),

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -15,6 +15,7 @@ from smalti.policy.findings.findings import Findings
 from smalti.policy.findings.render import render_human
 from smalti.policy.model.model import Policy
 from smalti.policy.read.documents import check_described_once, read_policy
+from smalti.policy.read.inclusions import read_inclusions
 from smalti.policy.read.inheritance import (
     Family,
     Stored,
@@ -185,10 +186,16 @@ def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
     if draft.findings.has_errors:
         return []
     nodes = read_nodes(draft.text, draft.findings)
-    if nodes:
-        scope = Scope(nodes[0][1], draft.findings, draft.digest)
-        check_described_once([node for node, _ in nodes], scope)
-    return [(node, Scope(terms, draft.findings.of_a_policy(), draft.digest)) for node, terms in nodes]
+    if not nodes:
+        return []
+    tops = [node for node, _ in nodes]
+    uids = frozenset(node.name.iri for node in tops if node.name is not None)
+    scope = Scope(nodes[0][1], draft.findings, draft.digest, policies=uids)
+    check_described_once(tops, scope)
+    scope = replace(scope, inclusions=read_inclusions(tops, scope))
+    return [
+        (node, replace(scope, terms=terms, findings=draft.findings.of_a_policy())) for node, terms in nodes
+    ]
 
 
 def _parsed(draft: _Draft, policies: Sequence[Policy]) -> ParsedDocument:

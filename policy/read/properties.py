@@ -9,13 +9,14 @@ from smalti.policy.findings.findings import quoted
 from smalti.policy.model.iris import SCHEMES
 from smalti.policy.read.values import Scope, odrl_name
 from smalti.vocab.odrl import LOGICAL_OPERANDS, PARTY_FUNCTIONS
-from smalti.vocab.remarks import BINDING, DESCRIPTION, OF_ASSETS, OF_PARTIES, REMARKS
+from smalti.vocab.remarks import BINDING, DESCRIPTION, OF_ASSETS, OF_PARTIES, PREFERRED, REMARKS
 from smalti.vocab.terms import (
     BELONGS_TO,
     CONSEQUENCE,
     CONSTRAINT,
     DCT,
     DUTY,
+    INCLUDED_IN,
     OBLIGATION,
     ODRL,
     ODRL_PURPOSE,
@@ -58,8 +59,8 @@ class Place(Enum):
     CONSEQUENCE = ("a consequence", _RULE | _odrl("output"), _RULE_LATER)
     ACTION = (
         "an action",
-        frozenset({RDF_VALUE, REFINEMENT}),
-        _odrl("includedIn implies"),
+        PREFERRED | {RDF_VALUE, REFINEMENT, INCLUDED_IN},
+        _odrl("implies"),
     )
     CONSTRAINT = (
         "a constraint",

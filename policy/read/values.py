@@ -11,6 +11,7 @@ from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.deprecated import deprecation
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.model.iris import iri_problem, misspelt_iri
+from smalti.policy.model.model import Inclusion
 from smalti.vocab.terms import IRI, L_DIVERSITY, METHOD, ODRL, XSD
 from smalti.vocab.words import Range, Word
 
@@ -33,6 +34,10 @@ class Scope:
     findings: Findings
     digest: str
     """Hexadecimal SHA-256 of the document."""
+    inclusions: tuple[Inclusion, ...] = ()
+    """The actions that the document defines."""
+    policies: frozenset[str] = frozenset()
+    """The uids of its policies."""
 
 
 def one_value(node: Node, iri: str, scope: Scope) -> Value | None:

@@ -20,6 +20,7 @@ from smalti.policy.model.model import (
     Condition,
     Day,
     Duty,
+    Inclusion,
     Instant,
     Interval,
     Logical,
@@ -161,8 +162,19 @@ def _policy(policy: Policy) -> JsonObject:
         ("prohibition", _list(writer.rules(policy.prohibitions, _NO_PARTS))),
         ("obligation", _list(writer.rules(policy.obligations, _NO_PARTS))),
     )
+    beside = [*writer.left(), *map(_definition, policy.inclusions)]
     contexts = [_string(PREFERRED[context]) for context in _needed(_object(*body))]
-    return _object(("@context", _array(contexts)), *body)
+    if not beside:
+        return _object(("@context", _array(contexts)), *body)
+    return _object(("@context", _array(contexts)), ("@graph", _array([_object(*body), *beside])))
+
+
+def _definition(inclusion: Inclusion) -> JsonObject:
+    return _object(
+        ("@id", _string(inclusion.action)),
+        ("@type", _string("Action")),
+        ("includedIn", _string(_short(inclusion.broader))),
+    )
 
 
 def _is_in_all(shared: Shared, rules: Iterable[Rule]) -> bool:
@@ -223,7 +235,7 @@ _NO_PARTS: Final = _Parts()
 
 
 class _Writer:
-    """Writes rules; memberships are written where a member is first named, and only there."""
+    """Writes rules; memberships are written once: where a member is first named, or beside the policy."""
 
     def __init__(self, policy: Policy, shared: Shared) -> None:
         self.shared = shared
@@ -301,6 +313,16 @@ class _Writer:
             ),  # no membership is read there: it is written at a plain name
             ("refinement", _list(map(_condition, collection.refinements))),
         )
+
+    def left(self) -> list[JsonValue]:
+        """What is said of assets and parties that no rule names: it stands beside the policy."""
+        nodes: list[JsonValue] = []
+        while self.collections:
+            iri, is_party = next(iter(self.collections))
+            wholes = [self.named(whole, is_party) for whole in self.collections.pop((iri, is_party))]
+            kind = _string("Party" if is_party else "Asset")
+            nodes.append(_object(("uid", _string(iri)), ("@type", kind), ("partOf", _one_or_list(wholes))))
+        return nodes
 
     def named(self, iri: IRI, is_party: bool = False) -> JsonValue:
         """An IRI; where it is named first, with the collections that it belongs to."""

@@ -331,7 +331,8 @@ def _described(place: Place, types: Sequence[str]) -> Schema:
     kinds = many({"anyOf": [*named([ODRL + kind for kind in types], "P320", with_terms=True), others]})
     schema = place_object(place, values, kinds)
     refined = {"if": requires(REFINEMENT), "then": coded("P327", requires(SOURCE))}
-    twice = {"if": requires(SOURCE), "then": coded("P326", {"not": {"required": ["uid"]}})}
+    named_part: Schema = {"allOf": [requires(SOURCE), requires(REFINEMENT)]}
+    twice = {"if": named_part, "then": coded("P326", {"not": {"required": ["uid"]}})}
     return {"anyOf": [iri(), schema | {"allOf": [*cast("list[Schema]", schema["allOf"]), refined, twice]}]}
 
 
