@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from generators import architecture
+from generators import architecture, odrl_examples
 from generators.editor_schema import editor_schema
 from generators.expressible import EXPRESSIBLE
 from generators.property_meanings import MEANINGS
@@ -110,7 +110,9 @@ remedy to anonymize permits exactly that, and only to a request that names it by
 conditions and those of its prohibition must hold, the party must be one of its assignees (its prohibition's
 if it has none; an owner of the target if neither names a party), the other remedies of the prohibition must
 be fulfilled, and no other prohibition may apply. A **consequence** is what must be done when a duty was not
-fulfilled; it has no consequences itself.
+fulfilled; it has no consequences itself. Duties of each kind may name further parties, such as the
+`odrl:compensatedParty`: whoever claims that a duty was fulfilled claims it of them, too. A remedy to
+anonymize that does not say how is for people to fulfil: no request can rely on it.
 
 A document may say more beside its policies, in nodes of their own: the collections of an asset or a party
 (`partOf`); that a policy of the document is about an asset (`hasPolicy`) or that a party is its assigner or
@@ -356,6 +358,7 @@ def _json(value: object) -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "policy-language.md": policy_language,
     "diagnostics.md": diagnostics,
+    "odrl-examples.md": odrl_examples.page,
     "architecture.md": partial(architecture.page, ROOT),
     "../vocab/policy.schema.json": _policy_schema,
     "../vocab/shapes.ttl": shapes,

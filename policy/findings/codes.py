@@ -260,6 +260,9 @@ TABLE: Final = (
     ),
     Code("P511", "list in one text", "a text names one column; several columns are several texts."),
     Code("P512", "deprecated word", "ODRL 2.2 has another word for it, with the same meaning."),
+    Code(
+        "P513", "remedy left open", "a remedy that does not say how to anonymize is for people to fulfil."
+    ),
     Code("P599", "more findings", "further findings are left out."),
     # What a valid policy probably does not mean; and what does not fit the data's description
     Code("P601", "never applies", "the constraints of the rule exclude each other."),

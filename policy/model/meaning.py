@@ -22,6 +22,7 @@ _KINDS: Final[dict[type, str]] = {
     model.Duty: "duty",
     model.Asset: "asset",
     model.Party: "party",
+    model.Function: "function",
     model.Membership: "membership",
     model.Inclusion: "inclusion",
     model.Shared: "shared",

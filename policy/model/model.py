@@ -355,6 +355,14 @@ class Party:
     where: Where = field(default=NOWHERE, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Function:
+    """What a duty is to a further party (ODRL IM 2.3.1): whom it compensates, tracks, informs."""
+
+    function: IRI
+    party: Party
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A permission, prohibition or duty with one action.
@@ -396,9 +404,12 @@ class Rule:
 class Duty(Rule):
     """What must be done: for a permission (duty), by itself (obligation), after a violation (remedy)."""
 
+    functions: tuple[Function, ...] = ()
+    """Of further parties; none of a duty that a plan fulfils. Whoever says that a duty is fulfilled says it
+    of them, too."""
     output: IRI | None = None
     anonymization: Anonymization | None = None
-    """Present exactly for `anonymize`."""
+    """Present exactly for `anonymize`, except in a remedy that does not say how."""
     audit: Audit | None = None
     """Present exactly for `smalti:audit`."""
     consequences: "tuple[Duty, ...]" = ()

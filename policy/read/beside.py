@@ -11,6 +11,7 @@ from smalti.policy.read.inclusions import defines_action
 from smalti.policy.read.properties import Place
 from smalti.policy.read.reading import Reading
 from smalti.policy.read.values import odrl_name
+from smalti.vocab.odrl import PARTY_FUNCTIONS
 from smalti.vocab.terms import (
     ASSIGNEE,
     ASSIGNEE_OF,
@@ -21,6 +22,7 @@ from smalti.vocab.terms import (
     FOAF,
     HAS_POLICY,
     IRI,
+    ODRL,
     OUTPUT,
     PART_OF,
     REFINEMENT,
@@ -30,7 +32,10 @@ from smalti.vocab.terms import (
 )  # fmt: skip
 
 _PARTS: Final = {HAS_POLICY: TARGET, ASSIGNER_OF: ASSIGNER, ASSIGNEE_OF: ASSIGNEE}
-_NAMED_BY: Final = {TARGET: Place.ASSET, OUTPUT: Place.ASSET, ASSIGNER: Place.PARTY, ASSIGNEE: Place.PARTY}
+_NAMED_BY: Final[Mapping[str, Place]] = {
+    **dict.fromkeys((TARGET, OUTPUT), Place.ASSET),
+    **dict.fromkeys((ASSIGNER, ASSIGNEE, *(ODRL + name for name in PARTY_FUNCTIONS)), Place.PARTY),
+}
 _VOCABULARIES: Final = {VCARD: Place.PARTY, FOAF: Place.PARTY, DCT: Place.ASSET}
 """The kind of thing that the types of a vocabulary are about."""
 

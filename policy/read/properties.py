@@ -38,7 +38,8 @@ def _odrl(names: str) -> frozenset[str]:
 
 _FUNCTIONS: Final = " ".join(sorted(PARTY_FUNCTIONS))
 _RULE: Final = REMARKS | _odrl("uid action target assignee assigner constraint") | {PURPOSE}
-_RULE_LATER: Final = _odrl(f"relation function failure {_FUNCTIONS}")
+_ABSTRACT: Final = _odrl("relation function failure")
+_RULE_LATER: Final = _ABSTRACT | _odrl(_FUNCTIONS)
 
 
 class Place(Enum):
@@ -54,9 +55,9 @@ class Place(Enum):
     )
     PERMISSION = ("a permission", _RULE | _odrl("duty output"), _RULE_LATER)
     PROHIBITION = ("a prohibition", _RULE | _odrl("remedy"), _RULE_LATER)
-    DUTY = ("a duty", _RULE | _odrl("consequence output"), _RULE_LATER)
-    REMEDY = ("a remedy", _RULE | _odrl("output"), _RULE_LATER)
-    CONSEQUENCE = ("a consequence", _RULE | _odrl("output"), _RULE_LATER)
+    DUTY = ("a duty", _RULE | _odrl(f"consequence output {_FUNCTIONS}"), _ABSTRACT)
+    REMEDY = ("a remedy", _RULE | _odrl(f"output {_FUNCTIONS}"), _ABSTRACT)
+    CONSEQUENCE = ("a consequence", _RULE | _odrl(f"output {_FUNCTIONS}"), _ABSTRACT)
     ACTION = (
         "an action",
         PREFERRED | {RDF_VALUE, REFINEMENT, INCLUDED_IN},

@@ -266,10 +266,19 @@ class _Writer:
             ("output", None if output is None else self.named(output)),
             ("purpose", purpose),
             ("constraint", None if purpose else _list(map(_condition, rule.constraints))),
+            *self.functions(rule),
             ("duty", _list(self.rules(duties, inner))),
             ("remedy", _list(self.rules(remedies, inner))),
             ("consequence", _list(self.rules(consequences, inner))),
         )
+
+    def functions(self, rule: Rule) -> list[tuple[str, JsonValue | None]]:
+        """The further parties of a duty, by their function."""
+        functions = rule.functions if isinstance(rule, Duty) else ()
+        return [
+            (name.removeprefix(ODRL), self.parties([function.party for function in same]))
+            for name, same in groupby(functions, lambda function: function.function)
+        ]
 
     def own(self, rule: Rule, inherited: _Parts) -> _Parts:
         """The parts that a rule states itself."""

@@ -183,7 +183,6 @@ EXPECTED: dict[str, list[tuple[str, int, int]]] = {
     "refinement-misspelt": [("P206", 13, 7)],
     "refinement-on-named-action": [("P312", 11, 16)],
     "relation": [("P390", 10, 5)],
-    "remedy-anonymize-bare": [("P414", 9, 15), ("P411", 9, 26)],
     "remedy-on-permission": [("P322", 10, 5)],
     "replaced": [("P318", 7, 3)],
     "replaces": [("P390", 7, 3)],

@@ -79,6 +79,7 @@ FOUND = {
     "offer-is-a-set": [("P506", 4, 20)],
     "profile-absent": [("P502", 1, 1)],
     "purpose-of-a-foreign-vocabulary": [("P507", 23, 16)],
+    "remedy-anonymize-bare": [("P513", 9, 26)],
     "uid-absent": [("P501", 1, 1)],
 }
 """The warnings and notes about each document; about the others there are none."""

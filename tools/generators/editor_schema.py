@@ -36,7 +36,7 @@ from smalti.policy.document.context import shipped_terms
 from smalti.policy.document.spellings import PREFIX_NAME, escape, foreign_pattern, pattern, term
 from smalti.policy.read.properties import ALL_REMARKS, Place
 from smalti.vocab import contexts
-from smalti.vocab.odrl import ACTION_PARENTS, CONFLICT_STRATEGIES
+from smalti.vocab.odrl import ACTION_PARENTS, CONFLICT_STRATEGIES, PARTY_FUNCTIONS
 from smalti.vocab.purposes import PURPOSES
 from smalti.vocab.terms import (
     ACTION,
@@ -250,6 +250,7 @@ def _rule(place: Place, kind: str) -> Schema:
         DUTY: any_number(reference("duty")),
         REMEDY: any_number(reference("remedy")),
         CONSEQUENCE: any_number(reference("consequence")),
+        **dict.fromkeys((ODRL + name for name in sorted(PARTY_FUNCTIONS)), many(reference("party"))),
     } | _shared()
     values[ACTION] = many(reference("forbidden-action" if place is Place.PROHIBITION else "action"))
     types = many({"anyOf": named([ODRL + kind, ODRL + "Rule"], "P320", with_terms=True)})
