@@ -348,9 +348,9 @@ def _read_way(action: Action, kind: Kind, parts: _Parts, of: _Parts | None, scop
 
 
 def _is_left_open(action: Action, kind: Kind, output: object) -> bool:
-    """Whether a remedy leaves open how to anonymize: people fulfil it, and not smalti (ODRL IM 2.6.7)."""
+    """Whether a remedy leaves open how to make its asset: people fulfil it, and not smalti."""
     is_bare = action.refinements is None and action.is_complete and output is None
-    return kind is Kind.REMEDY and action.iri == ANONYMIZE and is_bare
+    return kind is Kind.REMEDY and is_bare
 
 
 def _is_in_place(action: Action, kind: Kind, of: _Parts | None, scope: Scope) -> bool:

@@ -163,7 +163,8 @@ def _policy(policy: Policy) -> JsonObject:
         ("obligation", _list(writer.rules(policy.obligations, _NO_PARTS))),
     )
     beside = [*writer.left(), *map(_definition, policy.inclusions)]
-    contexts = [_string(PREFERRED[context]) for context in _needed(_object(*body))]
+    whole = _object(*body, ("@graph", _list(beside)))
+    contexts = [_string(PREFERRED[context]) for context in _needed(whole)]
     if not beside:
         return _object(("@context", _array(contexts)), *body)
     return _object(("@context", _array(contexts)), ("@graph", _array([_object(*body), *beside])))

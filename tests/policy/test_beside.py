@@ -7,6 +7,8 @@ import pytest
 
 from smalti.policy.decide.authorize import authorize
 from smalti.policy.decide.decision import Effect, Request
+from smalti.policy.decide.hierarchies import STANDARD
+from smalti.policy.decide.index import PolicyIndex
 from smalti.policy.model.meaning import meaning_digest
 from smalti.policy.model.model import Inclusion, Membership, Policy
 from smalti.policy.read.parse import ParsedDocument, parse
@@ -233,6 +235,29 @@ def test_other_policies_know_nothing_of_the_action() -> None:
     assert authorize(request, [granting]).is_permitted
     assert not authorize(request, [granting, forbidding]).is_permitted
     assert not authorize(request, [policy(permission=rule(), uid=X + "policy/2")]).is_permitted
+
+
+def test_an_index_decides_alike() -> None:
+    policies = [
+        policy(view("display"), permission=rule(), prohibition=rule(action="ex:view"), conflict="prohibit"),
+        policy(permission=rule(action="display"), uid=X + "policy/2"),
+        policy(
+            {"@id": DOC, "hasPolicy": X + "policy/3"},
+            view(),
+            permission=rule(action="ex:view"),
+            uid=X + "policy/3",
+        ),
+    ]
+    index = PolicyIndex(STANDARD, policies)
+    for action in (VIEW, READ, USE, IRI(ODRL + "display")):
+        for target in (DOC, ARCHIVE):
+            request = Request(party=ANN, action=action, targets=(target,))
+            assert index.authorize(request) == authorize(request, policies)
+
+
+def test_an_own_action_below_one_of_smalti_is_written() -> None:
+    written = policy(view("https://w3id.org/smalti#train"), permission=rule(action="ex:view"))
+    assert meaning_digest(parse(serialize(written), "b.jsonld").policies[0]) == meaning_digest(written)
 
 
 def test_what_odrl_says_of_its_actions_may_be_repeated() -> None:
