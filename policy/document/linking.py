@@ -47,9 +47,6 @@ _MOST_BESIDE: Final = 100_000
 """Nodes beside the policies, times the number of policies."""
 _SAID: Final = frozenset({PART_OF, BELONGS_TO, HAS_POLICY, ASSIGNER_OF, ASSIGNEE_OF, INCLUDED_IN})
 _REMARKS: Final = REMARKS | OF_ASSETS | OF_PARTIES
-_MAY_BE_EMPTY: Final = frozenset({*_RULES, CONSTRAINT, REFINEMENT}) | {
-    ODRL + name for name in ("duty", "remedy", "consequence")
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +129,6 @@ def _only_defines(node: Node) -> bool:
     return INCLUDED_IN in node.properties and not {REFINEMENT, RDF_VALUE} & set(node.properties)
 
 
-def _is_absent(prop: Property) -> bool:
-    """Whether a property without values says as little as no property.
-
-    In RDF every empty set is nothing. Empty parties are refused all the same: they would be anybody.
-    """
-    return not prop.values and prop.iri in _MAY_BE_EMPTY
-
-
 class _Linker:
     def __init__(self, tops: Sequence[Node], roots: frozenset[int], findings: Findings) -> None:
         self.findings = findings
@@ -191,7 +180,6 @@ class _Linker:
         properties = {
             iri: replace(prop, values=tuple(self.value(value, prop, depth) for value in prop.values))
             for iri, prop in node.properties.items()
-            if not _is_absent(prop)
         }
         return _named(replace(node, properties=properties), self.are_labels)
 

@@ -53,6 +53,13 @@ def test_a_policy_of_empty_lists_has_no_rules() -> None:
     assert [error.code for error in parsed(permission=[], prohibition=[]).errors] == ["P302"]
 
 
+@pytest.mark.parametrize(
+    ("word", "code"), [("remedy", "P322"), ("obligation", "P322"), ("refinement", "P309")]
+)
+def test_an_empty_list_out_of_place_is_refused(word: str, code: str) -> None:
+    assert [error.code for error in parsed(permission={**USE, word: []}).errors] == [code]
+
+
 @pytest.mark.parametrize("part", ["assignee", "assigner", "target", "action"])
 def test_empty_parts_that_would_mean_anybody_or_anything_are_refused(part: str) -> None:
     assert "P421" in [error.code for error in parsed(permission={**USE, part: []}).errors]
