@@ -24,6 +24,8 @@ from smalti.policy.model.model import (
     Day,
     DecimalBound,
     Duty,
+    Function,
+    Inclusion,
     Instant,
     Interval,
     Logical,
@@ -363,7 +365,8 @@ class _Writer:
         return Duty(
             uid=self.uid(), action=self.draw(st.sampled_from(DUTIES)), targets=rule["targets"],
             constraints=self.draw(conditions(rule["targets"][0].iri, with_rows=False)),
-            consequences=consequences, **self.same_parties(rule),
+            consequences=consequences, functions=self.draw(st.sampled_from(FUNCTIONS)),
+            **self.same_parties(rule),
         )  # fmt: skip
 
     def same_parties(self, rule: dict[str, Any]) -> dict[str, Any]:
@@ -384,6 +387,21 @@ class _Writer:
 
     def some(self, make: Callable[[], T], most: int) -> tuple[T, ...]:
         return tuple(make() for _ in range(self.draw(st.integers(0, most))))
+
+
+OWN = IRI("http://example.com/view")
+FUNCTIONS = (
+    (),
+    (),
+    tuple(
+        Function(IRI(ODRL + name), Party(IRI(f"http://example.com/party/{party}")))
+        for name, party in (
+            ("compensatedParty", "wwf"),
+            ("compensatedParty", "zoo"),
+            ("informedParty", "wwf"),
+        )
+    ),
+)
 
 
 @st.composite
@@ -407,6 +425,7 @@ def policies(draw: st.DrawFn) -> Policy:
         prohibitions=writer.some(writer.prohibition, 2),
         obligations=writer.some(writer.obligation, 1),
         memberships=draw(_memberships(permissions[0])),
+        inclusions=draw(st.sampled_from(((), (), (Inclusion(OWN, IRI(ODRL + "derive")),)))),
     )
 
 

@@ -21,6 +21,7 @@ from smalti.policy.model.model import (
     ConflictStrategy,
     Day,
     Duty,
+    Inclusion,
     Instant,
     Interval,
     Logical,
@@ -79,7 +80,9 @@ ASSETS = (SHOP, BANK, SALES, MARKET, FARM)
 PURPOSES = (
     MARKETING, DIRECT, ADVERTISING, OWN_PURPOSE, OTHER_PURPOSE, terms.MARKETING, terms.STATISTICAL
 )  # fmt: skip
-ACTIONS = (terms.READ, terms.USE, terms.ANONYMIZE, DERIVE, TRAIN, TRANSFER)
+OWN = IRI("http://example.com/view")
+"""An action that some policies define."""
+ACTIONS = (terms.READ, terms.USE, terms.ANONYMIZE, DERIVE, TRAIN, TRANSFER, OWN)
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 parties = st.sampled_from((ANN, STAFF, ANN, ALL, *PARTIES))
@@ -290,6 +293,7 @@ memberships = st.lists(
     ).filter(lambda one: one.member != one.collection),
     max_size=2,
 ).map(tuple)
+inclusions = st.sampled_from([DERIVE, terms.READ]).map(lambda above: (Inclusion(OWN, above),))
 policies = st.builds(
     Policy,
     uid=st.integers(1, 3).map(lambda number: IRI(f"urn:x:policy:{number}")),
@@ -301,6 +305,9 @@ policies = st.builds(
     prohibitions=mostly((), st.lists(prohibitions, max_size=2).map(tuple), 3),
     obligations=st.lists(obligations, max_size=1).map(tuple),
     memberships=mostly((), memberships, 3),
+    inclusions=mostly(
+        (), st.sampled_from([DERIVE, terms.READ]).map(lambda above: (Inclusion(OWN, above),)), 2
+    ),
 )
 
 fact_values: Mapping[IRI, st.SearchStrategy[Value]] = {

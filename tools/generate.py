@@ -10,23 +10,25 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from generators import architecture
+from generators import architecture, odrl_examples
 from generators.editor_schema import editor_schema
 from generators.expressible import EXPRESSIBLE
 from generators.property_meanings import MEANINGS
 from generators.shapes import shapes
 
 from smalti.engine.registry.attempts import HIGHEST_CONFIDENCE
+from smalti.policy.document.spellings import short
 from smalti.policy.findings import codes
 from smalti.policy.findings.render import render_human
 from smalti.policy.model.model import CONFIDENCE
 from smalti.policy.read.parse import parse
-from smalti.policy.read.properties import Place
+from smalti.policy.read.properties import ALL_REMARKS, Place
 from smalti.transforms.learning.recipes import GROUP, built_in
 from smalti.vocab import aliases, contexts, words
 from smalti.vocab.odrl import ACTION_PARENTS, LEFT_OPERAND_KINDS, OPERATORS_OF, OPERATORS_OF_PERIODS
 from smalti.vocab.profile import profile
 from smalti.vocab.purposes import BROADER, EXACT_MATCHES
+from smalti.vocab.remarks import REMARKS
 from smalti.vocab.terms import (
     ANONYMIZE,
     DCT,
@@ -110,9 +112,22 @@ remedy to anonymize permits exactly that, and only to a request that names it by
 conditions and those of its prohibition must hold, the party must be one of its assignees (its prohibition's
 if it has none; an owner of the target if neither names a party), the other remedies of the prohibition must
 be fulfilled, and no other prohibition may apply. A **consequence** is what must be done when a duty was not
-fulfilled; it has no consequences itself.
+fulfilled; it has no consequences itself. Duties of each kind may name further parties, such as the
+`odrl:compensatedParty`: whoever claims that a duty was fulfilled claims it of them, too. A remedy to
+anonymize that does not say how is for people to fulfil: no request can rely on it.
 
-Annotations (`dct:title`, `rdfs:comment` and the like) have no effect."""
+A document may say more beside its policies, in nodes of their own: the collections of an asset or a party
+(`partOf`); that a policy of the document is about an asset (`hasPolicy`) or that a party is its assigner or
+assignee (`assignerOf`, `assigneeOf`), which holds for each of its rules; and in which action an action of
+the document's own is included (`includedIn`). A collection with a `source` and no refinement has two names.
+
+An empty list of rules, constraints or refinements (`"prohibition": []`) means absence. An empty list of
+targets, parties or actions is an error: without it, the rule might be about anybody.
+
+Annotations have no effect. A policy or a rule may have {remarks}; an asset or a party may have titles
+and descriptions, and a party the words of vCard and FOAF about names and addresses. The value of an
+annotation is a text, a name, or a node of annotations. Other words of these vocabularies are errors, and so
+are `cc:permits`, `cc:requires` and `cc:prohibits`, which are rules of Creative Commons."""
 
 _MISSING = """\
 A condition is satisfied, not satisfied, or **unknown**: the request does not state what it compares, such
@@ -227,7 +242,7 @@ def policy_language() -> str:
         "## Policies",
         _POLICIES.format(properties=_properties(Place.POLICY.understood)),
         "## Rules",
-        _RULES.format(properties=_properties(rule)),
+        _RULES.format(properties=_properties(rule), remarks=_remarks()),
         "## What a request does not say",
         _MISSING,
         "## Actions",
@@ -345,6 +360,7 @@ def _json(value: object) -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "policy-language.md": policy_language,
     "diagnostics.md": diagnostics,
+    "odrl-examples.md": odrl_examples.page,
     "architecture.md": partial(architecture.page, ROOT),
     "../vocab/policy.schema.json": _policy_schema,
     "../vocab/shapes.ttl": shapes,
@@ -381,9 +397,15 @@ def _status(word: words.Word) -> str:
 
 def _properties(iris: Iterable[str]) -> str:
     """A list of properties with their meanings; remarks are left out."""
-    shown = sorted((iri for iri in iris if not iri.startswith(RDFS)), key=_by_vocabulary)
-    kept = [iri for iri in shown if not iri.startswith(DCT) or iri == DCT + "valid"]
-    return "\n".join(f"- {_short(iri)}: {MEANINGS[iri]}" for iri in kept)
+    kept = [iri for iri in sorted(iris, key=_by_vocabulary) if iri not in ALL_REMARKS]
+    shown = [iri for iri in kept if not iri.startswith(DCT) or iri == DCT + "valid"]
+    return "\n".join(f"- {_short(iri)}: {MEANINGS[iri]}" for iri in shown)
+
+
+def _remarks() -> str:
+    """The remarks of a policy, by vocabulary."""
+    spelled = sorted(short(iri) for iri in REMARKS)
+    return ", ".join(f"`{word}`" for word in spelled if not word.startswith("https://"))
 
 
 def _by_vocabulary(iri: str) -> tuple[bool, str]:

@@ -18,7 +18,26 @@ NAMESPACES: Final[tuple[tuple[str, str], ...]] = (
 )
 """Namespaces that mean another one."""
 
+DEPRECATED: Final[dict[str, str]] = {
+    ODRL + old: ODRL + new
+    for old, new in (
+        ("append", "modify"),
+        ("appendTo", "modify"),
+        ("write", "modify"),
+        ("writeTo", "modify"),
+        ("copy", "reproduce"),
+        ("export", "transform"),
+        ("license", "grantUse"),
+        ("pay", "compensate"),
+        ("payeeParty", "compensatedParty"),
+        ("device", "systemDevice"),
+        ("system", "systemDevice"),
+    )
+}
+"""The deprecated words of ODRL 2.2 with the words that its ontology matches exactly (`skos:exactMatch`)."""
+
 WORDS: Final[dict[str, str]] = {
+    **DEPRECATED,
     ODRL + "neg": ODRL + "neq",  # a fault of the W3C context until 2025-04-10 (w3c/poe#311)
     ODRL + "industry:": ODRL + "industry",
     ODRL + "datatype": ODRL + "dataType",

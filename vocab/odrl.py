@@ -24,6 +24,9 @@ ACTIONS: Final = _names(
     synchronize textToSpeech transfer transform translate uninstall use watermark"""
 )
 
+CORE_ACTIONS: Final = frozenset({"use", "transfer"})
+"""The actions of the core vocabulary; a policy with another one names a profile (ODRL IM 2.1)."""
+
 _PARENTS_OTHER_THAN_USE: Final = {
     "display": "play",
     "extract": "reproduce",
@@ -35,7 +38,7 @@ _PARENTS_OTHER_THAN_USE: Final = {
 def _action_parents() -> Mapping[IRI, tuple[IRI, ...]]:
     parents: dict[IRI, tuple[IRI, ...]] = {
         IRI(ODRL + name): (IRI(ODRL + _PARENTS_OTHER_THAN_USE.get(name, "use")),)
-        for name in sorted(ACTIONS - {"use", "transfer"})
+        for name in sorted(ACTIONS - CORE_ACTIONS)
     }
     parents[IRI(ODRL + "use")] = parents[IRI(ODRL + "transfer")] = ()
     parents[IRI(SMALTI + "train")] = (IRI(ODRL + "derive"),)
@@ -144,6 +147,20 @@ LOGICAL_OPERANDS: Final = frozenset({"and", "or", "xone", "andSequence"})
 POLICY_TYPES: Final = frozenset(
     {"Policy", "Set", "Offer", "Agreement", "Assertion", "Privacy", "Request", "Ticket"}
 )
+
+DEPRECATED: Final[Mapping[str, str]] = MappingProxyType({
+    **dict.fromkeys(_names("""
+        All AllConnections All2ndConnections AllGroups AssetScope Group Individual PartyScope UndefinedTerm
+        adHocShare extractChar extractPage extractWord ignore inheritAllowed inheritRelation lease lend
+        preview proximity scope secondaryUse support timedCount undefined"""), ""),
+    "attachPolicy": "cc:Notice",
+    "attachSource": "cc:SourceCode",
+    "commercialize": "cc:CommercialUse",
+    "share": "cc:Sharing",
+    "shareAlike": "cc:ShareAlike",
+})  # fmt: skip
+"""The deprecated words that smalti does not know, with the word of Creative Commons that ODRL's ontology
+matches; empty where it matches none. `aliases.DEPRECATED` has those with a match in ODRL."""
 
 CONFLICT_STRATEGIES: Final = frozenset({"perm", "prohibit", "invalid"})
 

@@ -39,10 +39,19 @@ def contradiction(prepared: PreparedPolicy) -> tuple[Rule, Rule] | None:
             _share_a_target(requested, form, prohibiting, prover)
             and parties.may_meet(form, prohibiting)
             and _overlap(form, prohibiting, prepared.hierarchies.actions, prover)
+            and _may_apply(form, prohibiting, prover)
             for form in _forms_of(permitting)
         ):
             return permitting.rule, prohibiting.rule
     return None
+
+
+def _may_apply(form: Form, prohibition: PreparedRule, prover: Prover) -> bool:
+    """Whether each of two rules applies to some request; True also if no steps are left to prove it.
+
+    A prohibition that no known facts satisfy still denies where they are unknown, but it voids nothing.
+    """
+    return not (prover.never(form.permission.constraints) or prover.never(prohibition.rule.constraints))
 
 
 def met_columns(

@@ -4,7 +4,7 @@ Without a proof, both may be satisfied. A proof takes a bounded number of steps,
 it slow.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Final
@@ -37,8 +37,20 @@ _LOWER: Final = frozenset({Operator.GT, Operator.GTEQ})
 _CLOSED: Final = frozenset({Operator.LTEQ, Operator.GTEQ})
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_YEAR: Final = 9999
+_PAIRS: Final = 64
+"""The most conditions of one rule that are compared with each other."""
+_ALL: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
 _ANY: Final = frozenset({LogicalOperator.OR, LogicalOperator.XONE})
 _BY_HIERARCHY: Final = frozenset({Operator.IS_A, Operator.IS_PART_OF, Operator.HAS_PART})
+
+
+def all_of(conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """Conditions that must all hold, one by one."""
+    for condition in conditions:
+        if isinstance(condition, Logical) and condition.operator in _ALL:
+            yield from all_of(condition.operands)
+        else:
+            yield condition
 
 
 class Prover:
@@ -73,6 +85,14 @@ class Prover:
             if self._excludes(left, right, of_action):
                 return True
         return False
+
+    def never(self, conditions: Sequence[Condition]) -> bool:
+        """Whether some conditions are never satisfied together: one of them excludes another one."""
+        limits = list(all_of(conditions))[:_PAIRS]
+        pairs = ((first, second) for at, first in enumerate(limits) for second in limits[:at])
+        return any(
+            self.exclude([first], [second]) or self.exclude([second], [first]) for first, second in pairs
+        )
 
     def _excludes(self, held: Condition, other: Condition, of_action: bool) -> bool:
         self.step()

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from smalti.errors import PolicyError
 from smalti.policy.decide.decision import Finding
 from smalti.policy.model.iris import normalised_column, normalised_iri, table_of
-from smalti.policy.model.model import Membership
+from smalti.policy.model.model import Membership, Policy
 from smalti.vocab.odrl import ACTION_PARENTS
 from smalti.vocab.purposes import BROADER, EXACT_MATCHES
 from smalti.vocab.terms import IRI
@@ -331,6 +331,12 @@ class Hierarchies:
             operands=self.operands.union(map(normalised_column, added.operands)),
             columns=_with_columns(self.columns, added.columns),
         )
+
+    def of_policy(self, policy: Policy) -> "Hierarchies":
+        """These hierarchies with what a policy's document says of assets, parties and actions."""
+        actions = tuple((inclusion.action, inclusion.broader) for inclusion in policy.inclusions)
+        within = self.with_members(policy.memberships)
+        return replace(within, actions=self.actions.with_members(actions)) if actions else within
 
     def with_members(self, memberships: Iterable[Membership]) -> "Hierarchies":
         """These hierarchies with the memberships of a policy, of assets and of parties."""

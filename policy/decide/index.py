@@ -18,6 +18,7 @@ from smalti.policy.decide.matching import Kind, PreparedPolicy, PreparedRule, Si
 from smalti.policy.decide.table_columns import column_keys
 from smalti.policy.model.iris import normalised_column
 from smalti.policy.model.model import Named, Policy
+from smalti.vocab.odrl import ACTION_PARENTS
 from smalti.vocab.terms import ANONYMIZE, IRI, ODRL_PURPOSE, READ
 
 
@@ -245,7 +246,8 @@ class _Indexed(Rules):
             and _is_about((order, rule), bucket, situation)
             for bucket in self._about(situation)
             for action, rules in bucket.by_action.items()
-            if actions.relation(requested, action) is not UNSATISFIED
+            if not {requested, action} <= ACTION_PARENTS.keys()  # documents may define others
+            or actions.relation(requested, action) is not UNSATISFIED
             or (requested == ANONYMIZE and actions.covers(action, READ))
             for order, rule in rules.items()
         )

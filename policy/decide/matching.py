@@ -137,7 +137,7 @@ class PreparedPolicy:
     def __init__(self, policy: Policy, hierarchies: Hierarchies) -> None:
         self.policy = policy
         self.has_members = bool(policy.memberships)
-        self.hierarchies = hierarchies.with_members(policy.memberships)
+        self.hierarchies = hierarchies.of_policy(policy)
         self.conflict: tuple[Rule, Rule] | None = None
         """A permission and a prohibition that make it void."""
         self.rules = tuple(PreparedRule(self, rule, kind) for kind, rule in _rules(policy))

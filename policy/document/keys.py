@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from smalti.policy.document.context import Terms
+from smalti.policy.findings.deprecated import deprecation
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.model.iris import SCHEMES
 from smalti.policy.text.json_text import (
@@ -90,6 +91,9 @@ def _unknown(member: Member, unused: frozenset[str], findings: Findings) -> None
     if colon and prefix not in SCHEMES:
         message = f"no context defines the prefix of {quoted(key)}"
         findings.error("P211", member.key.place, message, "add the context that defines it")
+        return
+    if reason := deprecation(key):
+        findings.error("P206", member.key.place, f"{quoted(key)} is {reason}")
         return
     help_ = findings.did_you_mean(key, unused)
     findings.error("P206", member.key.place, f"unknown property {quoted(key)}", help_)

@@ -11,20 +11,25 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from smalti.policy.document.context import Terms
-from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
+from smalti.policy.document.nodes import Literal, Name, Node, Property, Value, nodes_below
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.text.json_text import MAX_DEPTH, Place
 from smalti.vocab.odrl import LOGICAL_OPERANDS, POLICY_TYPES
+from smalti.vocab.remarks import OF_ASSETS, OF_PARTIES, REMARKS
 from smalti.vocab.terms import (
     ACTION,
+    ASSIGNEE_OF,
+    ASSIGNER_OF,
+    BELONGS_TO,
     CONSTRAINT,
-    DCT,
+    HAS_POLICY,
+    INCLUDED_IN,
     IRI,
     ODRL,
+    PART_OF,
     PERMISSION,
     PROHIBITION,
     RDF_VALUE,
-    RDFS,
     REFINEMENT,
     UID,
 )
@@ -35,6 +40,13 @@ _OWNED: Final = frozenset({*_RULES, CONSTRAINT, REFINEMENT, ACTION, RDF_VALUE}) 
     ODRL + name for name in ("duty", "remedy", "consequence", *LOGICAL_OPERANDS)
 }
 """Properties whose values are parts of their node, and not independent things."""
+
+_BESIDE: Final = -1
+"""In place of the number of a policy: the node stands beside all of them."""
+_MOST_BESIDE: Final = 100_000
+"""Nodes beside the policies, times the number of policies."""
+_SAID: Final = frozenset({PART_OF, BELONGS_TO, HAS_POLICY, ASSIGNER_OF, ASSIGNEE_OF, INCLUDED_IN})
+_REMARKS: Final = REMARKS | OF_ASSETS | OF_PARTIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +67,8 @@ class _Description:
 def link(tops: Sequence[tuple[Node, Terms]], findings: Findings) -> list[tuple[Node, Terms]]:
     """The policies among the nodes at the top of a document, with the others where they are used.
 
-    Nothing is dropped: a node that is used by no policy, used twice, or described twice is an error.
+    Nothing is dropped: a node that is used by no policy and says nothing of one, that is used twice, or
+    described twice, is an error.
 
     Returns:
         A tree for each policy, in the document's order; none after an error.
@@ -63,7 +76,12 @@ def link(tops: Sequence[tuple[Node, Terms]], findings: Findings) -> list[tuple[N
     roots = _policies([node for node, _ in tops])
     linker = _Linker([node for node, _ in tops], roots, findings)
     linked = [(linker.policy(node), terms) for node, terms in tops if id(node) in roots]
-    return linked if linker.judge() else []
+    beside = tuple(linker.beside([node for node, _ in tops if id(node) not in roots]))
+    size = sum(1 for top in beside for _ in nodes_below(top)) * len(linked)
+    if size > _MOST_BESIDE:  # each policy reads them
+        message = f"the document says too much beside its {len(linked)} policies"
+        linker.error("P108", beside[0].place, message, "put each policy into a document of its own")
+    return [(replace(node, beside=beside), terms) for node, terms in linked] if linker.judge() else []
 
 
 def _policies(tops: Sequence[Node]) -> frozenset[int]:
@@ -98,8 +116,17 @@ def _is_blank(name: Name) -> bool:
 
 
 def _has_effect(node: Node) -> bool:
-    """Whether the node has properties besides titles and types."""
-    return any(not iri.startswith((DCT, RDFS)) for iri in node.properties)
+    """Whether the node has properties besides remarks and types."""
+    return not _REMARKS.issuperset(node.properties)
+
+
+def _speaks(node: Node) -> bool:
+    """Whether a node says where an asset, a party or an action belongs, or which policy is about it."""
+    return not _SAID.isdisjoint(node.properties)
+
+
+def _only_defines(node: Node) -> bool:
+    return INCLUDED_IN in node.properties and not {REFINEMENT, RDF_VALUE} & set(node.properties)
 
 
 class _Linker:
@@ -135,6 +162,14 @@ class _Linker:
         """The tree of one policy."""
         self.index += 1
         return self.complete(node, 1)
+
+    def beside(self, others: Sequence[Node]) -> Iterator[Node]:
+        """The nodes that no policy uses, and that say something of assets, parties or actions."""
+        self.index = _BESIDE
+        for node in others:
+            if node.name is not None and _speaks(node) and not self.uses.get(node.name.iri):
+                self.uses[node.name.iri] = [_Use(_BESIDE, node.name.place, owned=False)]
+                yield self.complete(node, 1)
 
     def complete(self, node: Node, depth: int) -> Node:
         if depth > MAX_DEPTH:
@@ -180,7 +215,9 @@ class _Linker:
 
     def judge_uses(self, description: _Description, uses: list[_Use]) -> None:
         owned = uses if _is_blank(description.name) else [use for use in uses if use.owned]
-        foreign = [use for use in uses if use.policy != uses[0].policy]
+        foreign = [use for use in uses if use.policy not in {uses[0].policy, _BESIDE}]
+        if _only_defines(description.node):  # what it says of an action is said of it everywhere
+            return
         if len(owned) > 1:
             first, second = owned[0], owned[1]
             message = f"{self.called(description.name)} is already used {self.at(first.place)}"

@@ -3,8 +3,24 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Final
 
 from smalti.policy.text.json_text import Place
+from smalti.vocab.terms import ODRL
+
+_ABSENT_IF_EMPTY: Final = frozenset(
+    ODRL + name
+    for name in (
+        "permission",
+        "prohibition",
+        "obligation",
+        "duty",
+        "remedy",
+        "consequence",
+        "constraint",
+        "refinement",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +75,8 @@ class Node:
     place: Place
     is_complete: bool
     """False when keys of this object were not understood: what seems to be missing may be among them."""
+    beside: "tuple[Node, ...]" = ()
+    """Of a policy: what its document says beside the policies, of assets, parties and actions."""
 
     @property
     def is_reference(self) -> bool:
@@ -66,7 +84,13 @@ class Node:
         return not self.properties and not self.types and self.is_complete
 
     def get(self, iri: str) -> Property | None:
-        return self.properties.get(iri)
+        """A property with its values; None also for an empty list that means absence.
+
+        In RDF every empty set is nothing. An empty list of parties, targets or actions is refused all the
+        same: without it, a rule would be about anybody or anything.
+        """
+        prop = self.properties.get(iri)
+        return None if prop is not None and not prop.values and iri in _ABSENT_IF_EMPTY else prop
 
 
 Value = Literal | Node

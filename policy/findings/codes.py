@@ -152,6 +152,12 @@ TABLE: Final = (
         "contradiction with what is around",
         "a target or party is the one that the policy's envelope, or its binding, states.",
     ),
+    Code(
+        "P341",
+        "unusable action",
+        "an action that a document defines leads up to use or transfer, and known ones stay where they are"
+        " (ODRL IM 2.4).",
+    ),
     Code("P390", "not implemented yet", "smalti refuses the feature by name, and never ignores it."),
     Code(
         "P391",
@@ -257,6 +263,11 @@ TABLE: Final = (
         "unknown operand",
         "the operand is neither a known word nor a column of a target, so its value is never known.",
     ),
+    Code("P511", "list in one text", "a text names one column; several columns are several texts."),
+    Code("P512", "deprecated word", "ODRL 2.2 has another word for it, with the same meaning."),
+    Code(
+        "P513", "remedy left open", "a remedy that does not say how to anonymize is for people to fulfil."
+    ),
     Code(
         "P520",
         "template",
@@ -264,7 +275,7 @@ TABLE: Final = (
     ),
     Code("P599", "more findings", "further findings are left out."),
     # What a valid policy probably does not mean; and what does not fit the data's description
-    Code("P601", "never applies", "the constraints of the permission exclude each other."),
+    Code("P601", "never applies", "the constraints of the rule exclude each other."),
     Code("P602", "void", "a permission and a prohibition of the policy contradict each other."),
     Code("P603", "ended", "the policy's validity is over."),
     Code(

@@ -11,7 +11,7 @@ from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.model.model import Where
 from smalti.policy.model.suggest import did_you_mean
 from smalti.policy.text.json_text import Place
-from smalti.vocab.aliases import canonical
+from smalti.vocab.aliases import DEPRECATED, canonical
 
 MOST: Final = 200
 """The most findings that are kept for one document."""
@@ -108,7 +108,11 @@ class Findings:
         if spelling != iri and iri not in self._aliases:
             self._aliases.add(iri)
             message = f"{quoted(iri)} is read as {quoted(spelling)}"
-            self._add("P505", Severity.NOTE, place, message, "")
+            if iri in DEPRECATED:
+                message = f"{quoted(iri)} is deprecated in ODRL 2.2, and read as {quoted(spelling)}"
+                self._add("P512", Severity.WARNING, place, message, f"write {quoted(spelling)}")
+            else:
+                self._add("P505", Severity.NOTE, place, message, "")
         return spelling
 
     def _add(self, code: str, severity: Severity, place: Place, message: str, help_: str) -> None:

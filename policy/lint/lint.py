@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from smalti.policy.decide.conditions import comparisons
 from smalti.policy.decide.conflicts import contradiction, met_columns, met_columns_between
-from smalti.policy.decide.exclusion import Prover, size
+from smalti.policy.decide.exclusion import Prover, all_of, size
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.decide.matching import PreparedPolicy
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
@@ -21,8 +21,6 @@ from smalti.policy.model.model import (
     Condition,
     ConflictStrategy,
     Duty,
-    Logical,
-    LogicalOperator,
     Named,
     Operator,
     Permission,
@@ -51,8 +49,13 @@ _PAIRS: Final = 64
 _STEPS: Final = 100_000
 """The most steps of proofs in one policy: that conditions exclude, or cover, each other."""
 _BUDGETS: Final = (BUDGET_EPSILON, BUDGET_DELTA)
-_CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
 _POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF})
+
+_NEVER: Final[Mapping[type[Rule], str]] = {
+    Permission: "this permission never applies",
+    Prohibition: "this prohibition denies only requests whose facts are unknown",
+    Duty: "this obligation never applies",
+}
 
 Columns: TypeAlias = Mapping[IRI, ColumnFacts]
 
@@ -76,8 +79,10 @@ def lint(
     diagnostics = [*_ended(policy, now), *_void(policy, hierarchies)]
     diagnostics += [*_columns(policy, dataset, hierarchies), *_below(policy, dataset)]
     prover = Prover(hierarchies, _STEPS)
-    for rule in policy.permissions:
-        diagnostics += [*_never(rule, prover), *_unguarded(rule)]
+    for permission in policy.permissions:
+        diagnostics += [*_never(permission, prover), *_unguarded(permission)]
+    for rule in (*policy.prohibitions, *policy.obligations):
+        diagnostics += _never(rule, prover)
     if policy.conflict is ConflictStrategy.PROHIBIT:
         diagnostics += _overridden(policy, hierarchies)
     for way in _ways(policy):
@@ -196,13 +201,13 @@ def _named(rule: Rule) -> str:
     return f"{kind} at line {rule.where.line}" if rule.where.line else f"{kind} {quoted(rule.uid)}"
 
 
-def _never(rule: Permission, prover: Prover) -> Iterator[Diagnostic]:
-    """Permissions whose own constraints exclude each other."""
-    limits = list(_all_of(rule.constraints))[:_PAIRS]
+def _never(rule: Rule, prover: Prover) -> Iterator[Diagnostic]:
+    """Rules whose own constraints exclude each other."""
+    limits = list(all_of(rule.constraints))[:_PAIRS]
     for at, limit in enumerate(limits):
         other = next((earlier for earlier in limits[:at] if _exclude(limit, earlier, prover)), None)
         if other is not None:
-            message = "this permission never applies: two of its constraints exclude each other"
+            message = f"{_NEVER[type(rule)]}: two of its constraints exclude each other"
             help_ = f"the other constraint is at line {other.where.line}" if other.where.line else ""
             yield _warning("P601", limit.where, message, help_)
             return
@@ -221,15 +226,6 @@ def _of_one_value(condition: Condition) -> Condition:
     if not isinstance(condition, ColumnComparison):
         return condition
     return Comparison(condition.column.iri, condition.operator, condition.values)
-
-
-def _all_of(conditions: Iterable[Condition]) -> Iterator[Condition]:
-    """Conditions that must all hold, one by one."""
-    for condition in conditions:
-        if isinstance(condition, Logical) and condition.operator in _CONJUNCTIONS:
-            yield from _all_of(condition.operands)
-        else:
-            yield condition
 
 
 def _budgets(policy: Policy) -> Iterator[Diagnostic]:

@@ -22,7 +22,9 @@ _KINDS: Final[dict[type, str]] = {
     model.Duty: "duty",
     model.Asset: "asset",
     model.Party: "party",
+    model.Function: "function",
     model.Membership: "membership",
+    model.Inclusion: "inclusion",
     model.Shared: "shared",
     model.Interval: "interval",
     model.Anonymization: "anonymization",
@@ -63,9 +65,9 @@ def meaning_digest(policy: Policy) -> str:
     decision or plan could depend on. Policies that come to the same only by reasoning, such as
     `count lt 10` beside `count lteq 9`, have two.
 
-    In it: the uid, type, profiles, conflict strategy, validity and memberships of the policy; of each rule
-    (inherited ones included) its uid, action, targets together, parties, constraints, refinements, output,
-    duties, remedies and consequences; every operand, operator, value and unit.
+    In it: the uid, type, profiles, conflict strategy, validity, memberships and own actions of the policy;
+    of each rule (inherited ones included) its uid, action, targets together, parties, constraints,
+    refinements, output, duties, remedies and consequences; every operand, operator, value and unit.
 
     Not in it: places, remarks and the document's digest; uids that the document does not give; the order
     and repetition of anything but the operands of `andSequence` (of `xone` and of rules only the order);

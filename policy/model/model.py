@@ -355,6 +355,14 @@ class Party:
     where: Where = field(default=NOWHERE, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Function:
+    """What a duty is to a further party (ODRL IM 2.3.1): whom it compensates, tracks, informs."""
+
+    function: IRI
+    party: Party
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A permission, prohibition or duty with one action.
@@ -396,9 +404,12 @@ class Rule:
 class Duty(Rule):
     """What must be done: for a permission (duty), by itself (obligation), after a violation (remedy)."""
 
+    functions: tuple[Function, ...] = ()
+    """Of further parties; none of a duty that a plan fulfils. Whoever says that a duty is fulfilled says it
+    of them, too."""
     output: IRI | None = None
     anonymization: Anonymization | None = None
-    """Present exactly for `anonymize`."""
+    """Present exactly for `anonymize`, except in a remedy that does not say how."""
     audit: Audit | None = None
     """Present exactly for `smalti:audit`."""
     consequences: "tuple[Duty, ...]" = ()
@@ -449,6 +460,14 @@ class Membership:
     """Said of a party; False: of an asset. A party's group says nothing of assets with its IRI."""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Inclusion:
+    """A document's definition of an action: it is included in a broader one; for its own policies only."""
+
+    action: IRI
+    broader: IRI
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """From the first instant (included) up to the last one (not included); None: open. In UTC."""
@@ -496,6 +515,7 @@ class Policy:
     prohibitions: tuple[Prohibition, ...] = ()
     obligations: tuple[Duty, ...] = ()
     memberships: tuple[Membership, ...] = ()
+    inclusions: tuple[Inclusion, ...] = ()
     shared: Shared | None = None
     """What its children's rules may take from it; None: nothing."""
     where: Where = field(default=NOWHERE, compare=False, repr=False)

@@ -6,6 +6,7 @@ from typing import Final
 
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.findings import quoted
+from smalti.policy.read.inclusions import check_action_types, defines_action
 from smalti.policy.read.properties import Place, check_properties
 from smalti.policy.read.values import (
     Scope,
@@ -19,7 +20,7 @@ from smalti.policy.read.values import (
 )
 from smalti.policy.text.json_text import Place as TextPlace
 from smalti.vocab.odrl import ACTION_PARENTS
-from smalti.vocab.terms import ANONYMIZE, IRI, ODRL, RDF_VALUE, REFINEMENT
+from smalti.vocab.terms import ANONYMIZE, INCLUDED_IN, IRI, RDF_VALUE, REFINEMENT
 
 _ACTIONS: Final = frozenset(ACTION_PARENTS)
 
@@ -47,7 +48,9 @@ def read_actions(prop: Property, scope: Scope) -> tuple[Action, ...]:
         action = _read(value, scope)
         if action is None:
             continue
-        if not _is_known(action, scope):
+        if action.iri not in {inclusion.action for inclusion in scope.inclusions} and not _is_known(
+            action, scope
+        ):
             if not _is_meant_to_anonymize(action):
                 continue
             # The policy is refused; reading on reports its other errors at once.
@@ -72,7 +75,7 @@ def _read(value: Value, scope: Scope) -> Action | None:
     if isinstance(named, Node) and named.name is not None and named.get(REFINEMENT) is not None:
         _refined_name(named.name, named, scope)
         return None
-    name = bare_name(named, "the action", scope) if named is not None else None
+    name = _name(named, scope) if named is not None else None
     if name is None:
         return None
     refinements = value.get(REFINEMENT)
@@ -81,11 +84,10 @@ def _read(value: Value, scope: Scope) -> Action | None:
 
 def _check_node(node: Node, scope: Scope) -> None:
     check_properties(node, Place.ACTION, scope)
-    for name in node.types:
-        if name.iri != ODRL + "Action":
-            scope.findings.error(
-                "P320", name.place, f"an action cannot have the type {quoted(name.written)}"
-            )
+    check_action_types(node, scope)
+    if node.get(INCLUDED_IN) is not None:
+        what = "`includedIn` beside the refinement of an action"
+        scope.findings.not_implemented(node.properties[INCLUDED_IN].key, what)
     if node.name is not None and not node.name.iri.startswith("_:"):
         _refined_name(node.name, node, scope)
 
@@ -106,10 +108,17 @@ def _named(value: Value, scope: Scope) -> Action | None:
         return None
     if isinstance(value, Node) and value.name is None and not value.is_complete:
         return None
-    name = bare_name(value, "the action", scope)
+    name = _name(value, scope)
     if name is None or not isinstance(value, Node):
         return None
     return Action(IRI(canonical_word(name, scope)), name, None, value.place, value.is_complete)
+
+
+def _name(value: Value, scope: Scope) -> Name | None:
+    """The name of an action, which the document may define where it is used."""
+    if isinstance(value, Node) and defines_action(value):
+        return value.name
+    return bare_name(value, "the action", scope)
 
 
 def _is_meant_to_anonymize(action: Action) -> bool:

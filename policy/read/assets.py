@@ -21,6 +21,7 @@ from smalti.policy.read.values import (
     values_of,
 )
 from smalti.vocab.terms import (
+    ASSIGNEE,
     ASSIGNEE_OF,
     ASSIGNER_OF,
     BELONGS_TO,
@@ -37,7 +38,7 @@ _TYPES: Final = {
     Place.PARTY: frozenset({"Party", "PartyCollection"}),
 }
 _REFINED: Final = {Place.ASSET: ConditionPlace.ASSET, Place.PARTY: ConditionPlace.PARTY}
-_CLAIMS: Final = {HAS_POLICY: "target", ASSIGNER_OF: "assigner", ASSIGNEE_OF: "assignee"}
+CLAIMS: Final = {HAS_POLICY: "target", ASSIGNER_OF: "assigner", ASSIGNEE_OF: "assignee"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,11 @@ def read_output(rule: Node, reading: Reading) -> IRI | None:
     return named.iri
 
 
+def read_described(node: Node, place: Place, reading: Reading) -> None:
+    """Read what a node beside the policy says of an asset or a party: its collections, and its policies."""
+    _read(node, PART_OF if place is Place.ASSET else ASSIGNEE, place, reading)
+
+
 def _read_all(prop: Property | None, place: Place, reading: Reading) -> list[_Named]:
     if prop is None:
         return []
@@ -101,7 +107,7 @@ def _read(value: Value, part: str, place: Place, reading: Reading) -> _Named | N
         return None if name is None else _Named(IRI(name.iri), (), name, scope.findings.where(value.place))
     _check_types(value, place, scope)
     check_properties(value, place, scope)
-    name = _identity(value, what, scope)
+    name = _identity(value, what, place, reading)
     if name is None:
         return None
     iri = IRI(name.iri)
@@ -121,19 +127,20 @@ def _check_types(node: Node, place: Place, scope: Scope) -> None:
             iri_is_good(name, "the type", scope)
 
 
-def _identity(node: Node, what: str, scope: Scope) -> Name | None:
-    """The name of an asset or a party: its uid, or its source when it is refined (ODRL IM 2.2.3)."""
+def _identity(node: Node, what: str, place: Place, reading: Reading) -> Name | None:
+    """The name of an asset or a party: its uid, or its source when it is refined (ODRL IM 2.2 and 2.3)."""
+    scope = reading.scope
     source = one_value(node, SOURCE, scope)
     named = None if node.name is None or node.name.iri.startswith("_:") else node.name
-    if source is not None and named is not None:
-        message = f"the collection has both a `source` and the name {quoted(named.written)}"
+    if source is not None and named is not None and node.get(REFINEMENT) is not None:
+        message = f"the refined collection has both a `source` and the name {quoted(named.written)}"
         scope.findings.error(
             "P326", named.place, message, "keep the `source`, or keep the name without a refinement"
         )
         return None
     if source is not None:
-        return reference(source, "the source", scope)
-    if node.get(SOURCE) is not None:
+        return _by_source(source, named, what, place, reading)
+    if node.get(SOURCE) is not None or (node.name is None and not node.is_complete):
         return None
     if node.get(REFINEMENT) is not None and node.is_complete:
         message = (
@@ -142,10 +149,25 @@ def _identity(node: Node, what: str, scope: Scope) -> Name | None:
         help_ = 'write "source" instead of "uid", and "@type" AssetCollection or PartyCollection'
         scope.findings.error("P327", node.place, message, help_)
         return None
-    if node.name is None and not node.is_complete:
-        return None
     name = node_name(node, what, scope)
     return name if name is not None and iri_is_good(name, what, scope) is not None else None
+
+
+def _by_source(source: Value, named: Name | None, what: str, place: Place, reading: Reading) -> Name | None:
+    """The name of a collection that has a source, which is the collection itself."""
+    whole = _read(source, SOURCE, place, reading)
+    if whole is None or named is None:
+        return None if whole is None else whole.name
+    if iri_is_good(named, what, reading.scope) is None:
+        return None
+    _join(IRI(named.iri), whole.iri, place, reading)
+    return named
+
+
+def _join(name: IRI, source: IRI, place: Place, reading: Reading) -> None:
+    """A collection that has a name and a source is one collection: each is within the other."""
+    for member, collection in ((name, source), (source, name)) if name != source else ():
+        reading.memberships[Membership(member, collection, of_parties=place is Place.PARTY)] = None
 
 
 def _refinements(node: Node, place: Place, iri: IRI, scope: Scope) -> tuple[Condition, ...]:
@@ -169,7 +191,7 @@ def _read_memberships(node: Node, iri: IRI, place: Place, reading: Reading) -> N
 
 
 def _read_claims(node: Node, iri: IRI, reading: Reading) -> None:
-    for word, part in _CLAIMS.items():
+    for word, part in CLAIMS.items():
         prop = node.get(word)
         for value in values_of(prop, reading.scope) if prop is not None else ():
             name = bare_name(value, f"the policy of {quoted(odrl_name(word))}", reading.scope)

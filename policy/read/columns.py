@@ -52,9 +52,19 @@ def read_column(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column 
             return None
         # After an error in the target there is nothing to resolve the name under.
         base = targets[0] if targets else IRI("urn:smalti:unknown-target")
+        _warn_of_list(name, scope)
         return Column(normalised_column(column_iri(base, name.iri)), name.written, name.place)
     iri = iri_is_good(replace(name, iri=respelled(name.iri)), "the column", scope)
     return Column(normalised_column(iri), name.written, name.place) if iri is not None else None
+
+
+def _warn_of_list(name: Name, scope: Scope) -> None:
+    """Warn of several names in one text: together they name one column, which the data has hardly."""
+    parts = [part.strip() for part in name.written.split(",")]
+    if len(parts) > 1 and all(parts):
+        message = f"{quoted(name.written)} is read as the name of one column"
+        written = ", ".join(f'"{part}"' for part in parts)
+        scope.findings.warning("P511", name.place, message, f"if several are meant, write [{written}]")
 
 
 def read_respondent(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column | None:

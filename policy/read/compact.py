@@ -52,8 +52,14 @@ def joined(own: Shared, parents: Shared) -> Shared:
     )
 
 
-def is_bounded(node: Node, scope: Scope) -> bool:
-    """Whether the rules may be copied for each action: hostile documents would grow without bound."""
+def is_bounded(node: Node, scope: Scope, claims: int = 0) -> bool:
+    """Whether the rules may be copied for each action: hostile documents would grow without bound.
+
+    Args:
+        node: the policy.
+        scope: where findings go.
+        claims: what nodes beside the policy add to each rule.
+    """
     shared = [prop for part in _PARTS if (prop := node.get(part)) is not None]
     rules = [
         value
@@ -61,9 +67,9 @@ def is_bounded(node: Node, scope: Scope) -> bool:
         if (prop := node.get(word)) is not None
         for value in prop.values
     ]
-    common = sum(_size(prop) for prop in shared)
+    common = sum(_size(prop) for prop in shared) + claims
     if common * len(rules) > MOST:
-        word = quoted(shared[0].word)
+        word = quoted(shared[0].word if shared else "hasPolicy")
         message = (
             f"{word} on the policy, copied into each of its {len(rules)} rules, has more than {MOST} values"
         )

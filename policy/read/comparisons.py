@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from smalti.policy.document.expansion import BASE
 from smalti.policy.document.nodes import Literal, Name, Node, Value
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.iris import iri_problem, respelled
@@ -28,6 +29,7 @@ from smalti.vocab.terms import (
     DCT,
     DPV,
     DPV_ODRL,
+    EDC,
     IDSC,
     IRI,
     LEFT_OPERAND,
@@ -49,6 +51,12 @@ _OPERANDS: Final = frozenset(
 )
 _VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL, IDSC, DCT, RDF, RDFS, XSD)
 """Namespaces in which an IRI is a word, and so never names a column or a fact about a party."""
+_ATOMIC: Final = "AtomicConstraint"
+_TYPES: Final = frozenset(
+    {ODRL + "Constraint", ODRL + "LogicalConstraint", BASE + _ATOMIC, ODRL + _ATOMIC, EDC + _ATOMIC}
+)
+"""The types of constraints. Drafts of ODRL had AtomicConstraint, which connectors still write: ODRL's
+context does not define it, so JSON-LD reads a relative IRI, or a word of the connector's vocabulary."""
 SETS: Final = frozenset({Operator.IS_ALL_OF, Operator.IS_ANY_OF, Operator.IS_NONE_OF})
 """The operators that compare with a list (ODRL IM 2.5.1)."""
 
@@ -93,9 +101,8 @@ def described(value: Value, what: str, scope: Scope) -> Node | None:
         return None
     if not is_described_here(value, what, scope):
         return None
-    allowed = {ODRL + "Constraint", ODRL + "LogicalConstraint"}
     for name in value.types:
-        if name.iri not in allowed:
+        if name.iri not in _TYPES:
             message = f"a {what} cannot have the type {quoted(name.written)}"
             scope.findings.error("P320", name.place, message)
     if not _is_reference_kind(value, scope):

@@ -17,7 +17,9 @@ from smalti.policy.model.model import (
     Rule,
     Shared,
 )
+from smalti.policy.read.beside import claims_on, read_beside, with_claims
 from smalti.policy.read.compact import is_bounded, joined, read_shared, with_shared
+from smalti.policy.read.core_words import word_outside_core
 from smalti.policy.read.inheritance import Inherited, check_uids, check_validity, fill
 from smalti.policy.read.properties import Place, check_properties
 from smalti.policy.read.reading import Kind, Reading
@@ -83,6 +85,7 @@ def read_policy(node: Node, inherited: Inherited, scope: Scope) -> Policy | None
     _warn_of_missing(node, inherited, scope)
     reading = Reading(scope, uid, type_, inherited.shared, inherited.is_whole)
     shared = joined(read_shared(node, reading), inherited.shared)
+    read_beside(node, reading)
     own, taken = _read_rules(node, reading), _filled(inherited, shared)
     policy = Policy(
         uid=uid, document_digest=f"sha256:{scope.digest}", type=type_,
@@ -93,6 +96,7 @@ def read_policy(node: Node, inherited: Inherited, scope: Scope) -> Policy | None
         prohibitions=(*own.prohibitions, *taken.prohibitions),
         obligations=(*own.obligations, *taken.obligations),
         memberships=tuple(sorted({*reading.memberships, *inherited.memberships})),
+        inclusions=tuple(sorted({*scope.inclusions, *inherited.inclusions})),
         shared=None if shared == Shared() else shared, where=scope.findings.where(node.place),
     )  # fmt: skip
     _check_rules(node, policy, taken, inherited, scope)
@@ -140,12 +144,13 @@ def check_described_once(policies: list[Node], scope: Scope) -> None:
 
 
 def _read_rules(node: Node, reading: Reading) -> _Rules:
-    if not is_bounded(node, reading.scope):
+    claims = claims_on(node, reading.uid)
+    if not is_bounded(node, reading.scope, len(claims)):
         return _Rules()
 
     def rules(word: str, kind: Kind) -> Iterable[Node]:
         nodes = rule_nodes(node.get(word), kind, reading.scope)
-        return (with_shared(rule, node) for rule in nodes)
+        return (with_claims(with_shared(rule, node), claims) for rule in nodes)
 
     return _Rules(
         tuple(r for rule in rules(PERMISSION, Kind.PERMISSION) for r in read_permissions(rule, reading)),
@@ -197,8 +202,9 @@ def _warn_of_missing(node: Node, inherited: Inherited, scope: Scope) -> None:
     if node.name is None and node.get(UID) is None:
         message = "the policy has no `uid`; smalti derives one from the document's digest"
         scope.findings.warning("P501", node.place, message, 'add "uid": "http://..."')
-    if node.get(PROFILE) is None and not inherited.profiles and inherited.is_whole:
-        message = "the policy names no `profile`; words outside ODRL's core require one"
+    named = node.get(PROFILE) is not None or bool(inherited.profiles) or not inherited.is_whole
+    if not named and (word := word_outside_core(node)) is not None:
+        message = f"the policy names no `profile`, and {quoted(word)} is outside ODRL's core"
         scope.findings.warning("P502", node.place, message, f'add "profile": "{MOSAICROWN}"')
 
 

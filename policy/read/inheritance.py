@@ -11,6 +11,7 @@ from smalti.policy.model.model import (
     Asset,
     ConflictStrategy,
     Duty,
+    Inclusion,
     Interval,
     Membership,
     Party,
@@ -93,6 +94,10 @@ class Inherited:
     @property
     def memberships(self) -> tuple[Membership, ...]:
         return _once(membership for parent in self.parents for membership in parent.memberships)
+
+    @property
+    def inclusions(self) -> tuple[Inclusion, ...]:
+        return _once(inclusion for parent in self.parents for inclusion in parent.inclusions)
 
     @property
     def profiles(self) -> tuple[IRI, ...]:

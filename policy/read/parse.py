@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -16,6 +16,7 @@ from smalti.policy.findings.render import render_human
 from smalti.policy.model.binding import NOTHING_BOUND, PARTS, Binding, unbound
 from smalti.policy.model.model import Policy
 from smalti.policy.read.documents import check_described_once, read_policy
+from smalti.policy.read.inclusions import read_inclusions
 from smalti.policy.read.inheritance import (
     Family,
     Stored,
@@ -218,14 +219,18 @@ def _scoped(draft: _Draft, binding: Binding) -> list[tuple[Node, Scope]]:
     if draft.findings.has_errors:
         return []
     nodes = read_nodes(draft.text, draft.findings)
-    if nodes:
-        scope = Scope(nodes[0][1], draft.findings, draft.digest)
-        check_described_once([node for node, _ in nodes], scope)
-    scoped = []
+    if not nodes:
+        return []
+    bound = []
     for node, terms in nodes:
         findings = draft.findings.of_a_policy()
-        scoped.append((bind(node, binding, findings), Scope(terms, findings, draft.digest)))
-    return scoped
+        bound.append((bind(node, binding, findings), terms, findings))
+    tops = [node for node, _, _ in bound]
+    uids = frozenset(node.name.iri for node in tops if node.name is not None)
+    scope = Scope(nodes[0][1], draft.findings, draft.digest, policies=uids)
+    check_described_once(tops, scope)
+    scope = replace(scope, inclusions=read_inclusions(tops, scope))
+    return [(node, replace(scope, terms=terms, findings=findings)) for node, terms, findings in bound]
 
 
 def _parsed(draft: _Draft, policies: Sequence[Policy]) -> ParsedDocument:

@@ -3,34 +3,33 @@
 from enum import Enum
 from typing import Final
 
-from smalti.policy.document.nodes import Node, Property
+from smalti.policy.document.nodes import Node, Property, nodes_below
+from smalti.policy.findings.deprecated import deprecation
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.iris import SCHEMES
 from smalti.policy.read.values import Scope, odrl_name
 from smalti.vocab.odrl import LOGICAL_OPERANDS, PARTY_FUNCTIONS
+from smalti.vocab.remarks import BINDING, DESCRIPTION, OF_ASSETS, OF_PARTIES, PREFERRED, REMARKS
 from smalti.vocab.terms import (
     BELONGS_TO,
     CONSEQUENCE,
     CONSTRAINT,
     DCT,
     DUTY,
+    INCLUDED_IN,
     OBLIGATION,
     ODRL,
     ODRL_PURPOSE,
     OUTPUT,
     PURPOSE,
     RDF_VALUE,
-    RDFS,
     REFINEMENT,
     REMEDY,
     SMALTI,
 )
 
-_ANNOTATIONS: Final = frozenset(
-    [DCT + name for name in ("title", "description", "creator", "publisher", "issued", "modified")]
-    + [RDFS + "label", RDFS + "comment"]
-)
-"""Remarks for people, without effect on any decision (ODRL IM 2.8)."""
+ALL_REMARKS: Final = REMARKS | OF_ASSETS | OF_PARTIES
+"""Words without effect on any decision (ODRL IM 2.8)."""
 
 
 def _odrl(names: str) -> frozenset[str]:
@@ -38,8 +37,9 @@ def _odrl(names: str) -> frozenset[str]:
 
 
 _FUNCTIONS: Final = " ".join(sorted(PARTY_FUNCTIONS))
-_RULE: Final = _ANNOTATIONS | _odrl("uid action target assignee assigner constraint") | {PURPOSE}
-_RULE_LATER: Final = _odrl(f"relation function failure {_FUNCTIONS}")
+_RULE: Final = REMARKS | _odrl("uid action target assignee assigner constraint") | {PURPOSE}
+_ABSTRACT: Final = _odrl("relation function failure")
+_RULE_LATER: Final = _ABSTRACT | _odrl(_FUNCTIONS)
 
 
 class Place(Enum):
@@ -47,7 +47,7 @@ class Place(Enum):
 
     POLICY = (
         "a policy",
-        _ANNOTATIONS
+        REMARKS
         | _odrl("uid profile inheritFrom conflict permission prohibition obligation")
         | _odrl("action target assigner assignee")
         | {DCT + "isReplacedBy", DCT + "valid"},
@@ -55,13 +55,13 @@ class Place(Enum):
     )
     PERMISSION = ("a permission", _RULE | _odrl("duty output"), _RULE_LATER)
     PROHIBITION = ("a prohibition", _RULE | _odrl("remedy"), _RULE_LATER)
-    DUTY = ("a duty", _RULE | _odrl("consequence output"), _RULE_LATER)
-    REMEDY = ("a remedy", _RULE | _odrl("output"), _RULE_LATER)
-    CONSEQUENCE = ("a consequence", _RULE | _odrl("output"), _RULE_LATER)
+    DUTY = ("a duty", _RULE | _odrl(f"consequence output {_FUNCTIONS}"), _ABSTRACT)
+    REMEDY = ("a remedy", _RULE | _odrl(f"output {_FUNCTIONS}"), _ABSTRACT)
+    CONSEQUENCE = ("a consequence", _RULE | _odrl(f"output {_FUNCTIONS}"), _ABSTRACT)
     ACTION = (
         "an action",
-        frozenset({RDF_VALUE, REFINEMENT}),
-        _odrl("includedIn implies"),
+        PREFERRED | {RDF_VALUE, REFINEMENT, INCLUDED_IN},
+        _odrl("implies"),
     )
     CONSTRAINT = (
         "a constraint",
@@ -70,12 +70,12 @@ class Place(Enum):
     )
     ASSET = (
         "an asset",
-        _ANNOTATIONS | _odrl("uid partOf source refinement hasPolicy") | {BELONGS_TO},
+        OF_ASSETS | _odrl("uid partOf source refinement hasPolicy") | {BELONGS_TO},
         frozenset[str](),
     )
     PARTY = (
         "a party",
-        _ANNOTATIONS | _odrl("uid partOf source refinement assignerOf assigneeOf") | {BELONGS_TO},
+        OF_PARTIES | _odrl("uid partOf source refinement assignerOf assigneeOf") | {BELONGS_TO},
         frozenset[str](),
     )
 
@@ -97,8 +97,8 @@ _OUTPUTS: Final = "only a permission, duty, obligation or remedy that anonymizes
 def check_properties(node: Node, place: Place, scope: Scope) -> None:
     """Report each property that has no meaning in this place."""
     for iri, prop in node.properties.items():
-        if iri in _ANNOTATIONS:
-            _check_annotation(prop, scope)
+        if iri in ALL_REMARKS and iri in place.understood:
+            _check_remark(prop, scope)
         if iri in place.later:
             scope.findings.not_implemented(prop.key, f"{quoted(prop.word)} on {place.title}")
         elif (
@@ -107,17 +107,35 @@ def check_properties(node: Node, place: Place, scope: Scope) -> None:
             _out_of_place(iri, prop, place, scope)
 
 
-def _check_annotation(prop: Property, scope: Scope) -> None:
-    """A remark is a text or a name: a rule inside one would be ignored."""
+def _check_remark(prop: Property, scope: Scope) -> None:
+    """A remark is a text, a name, or a node of remarks: a rule inside one would be ignored."""
+    if prop.iri == DESCRIPTION and prop.values:
+        message = f"{quoted(prop.word)} is read as a remark: ODRL defines no such word"
+        scope.findings.note("P505", prop.key, message, "write `dct:description`")
     for value in prop.values:
-        if isinstance(value, Node) and not value.is_reference:
+        if isinstance(value, Node) and not _is_remark(value):
             message = f"{quoted(prop.word)} is a remark, and takes only a text or a name"
             scope.findings.error("P309", value.place, message, "write it in a place where it has a meaning")
 
 
+def _is_remark(node: Node) -> bool:
+    """Whether a node says nothing but remarks, at any depth; its keys were understood."""
+    described = [below for below in nodes_below(node) if not below.is_reference]
+    return all(
+        below.is_complete and ALL_REMARKS.issuperset(below.properties)
+        and not any(odrl_name(kind.iri) for kind in below.types)
+        for below in described
+    )  # fmt: skip
+
+
 def _out_of_place(iri: str, prop: Property, place: Place, scope: Scope) -> None:
     message = f"{quoted(prop.word)} has no meaning on {place.title}"
-    if iri in _NESTED:
+    if reason := deprecation(odrl_name(iri)):
+        scope.findings.error("P309", prop.key, f"{quoted(prop.word)} is {reason}")
+    elif iri in BINDING:
+        message = f"{quoted(prop.word)} is a rule of Creative Commons, which smalti does not read"
+        scope.findings.error("P309", prop.key, message, "write a permission, a prohibition or a duty")
+    elif iri in _NESTED:
         scope.findings.error("P322", prop.key, message, _NESTED[iri])
     elif iri == OUTPUT and place in {Place.POLICY, Place.PROHIBITION}:
         scope.findings.error("P418", prop.key, message, _OUTPUTS)

@@ -34,7 +34,7 @@ from smalti.policy.read.comparisons import (
 from smalti.policy.read.profile_words import ORDERING, is_in_order, read_profile_word, read_set
 from smalti.policy.read.purposes import OPERANDS as PURPOSE_OPERANDS
 from smalti.policy.read.purposes import read_purpose_comparison, read_purposes
-from smalti.policy.read.typed_values import DURATION, named_by_text, typed_value
+from smalti.policy.read.typed_values import DURATION, moment_as_written, named_by_text, typed_value
 from smalti.policy.read.values import Scope, odrl_name, values_of
 from smalti.vocab.odrl import LEFT_OPERAND_KINDS, OPERATORS_OF, OPERATORS_OF_PERIODS, Measured
 from smalti.vocab.terms import ANONYMIZE, IRI, LEFT_OPERAND, ODRL_PURPOSE, OPERATOR, RIGHT_OPERAND
@@ -273,9 +273,10 @@ def _shown(typed: model.Value) -> str:
 
 def _example(kind: Measured, typed: model.Value) -> str:
     text = typed.text if isinstance(typed, Text) else ""
+    if kind in {Measured.MOMENT, Measured.EVENT} and (written := moment_as_written(text)):
+        return f"write {written}"
     if kind is Measured.MOMENT:
-        day = text if len(text) == len("2026-05-01") else "2026-05-01"
-        return f'write {{"@value": "{day}", "@type": "xsd:date"}}, or an xsd:dateTime'
+        return 'write {"@value": "2026-05-01", "@type": "xsd:date"}, or an xsd:dateTime'
     if kind in {Measured.WHOLE_NUMBER, Measured.NUMBER, Measured.PERCENTAGE} and text:
         return f"write {text}, without quotes" if text.strip().isdigit() else "write a number"
     return 'write {"@id": "http://..."}' if kind is Measured.IDENTIFIED else ""

@@ -15,6 +15,7 @@ from smalti.policy.model.model import (
     Audit,
     Condition,
     Duty,
+    Function,
     Party,
     Permission,
     PolicyType,
@@ -36,6 +37,7 @@ from smalti.policy.read.reading_conditions import (
 )
 from smalti.policy.read.training import read_training
 from smalti.policy.read.values import Scope, bare_name, iri_is_good, is_described_here, one_value, values_of
+from smalti.vocab.odrl import PARTY_FUNCTIONS
 from smalti.vocab.terms import (
     ACTION,
     ANONYMIZE,
@@ -49,6 +51,7 @@ from smalti.vocab.terms import (
     MAKING,
     ODRL,
     OUTPUT,
+    PLANNED_DUTIES,
     PURPOSE,
     REMEDY,
     TARGET,
@@ -129,6 +132,7 @@ def read_obligations(node: Node, reading: Reading) -> tuple[Duty, ...]:
 
 def _read_duty(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> tuple[Duty, ...]:
     parts, ways = _read(node, kind, of, reading)
+    functions = _functions(node, ways, reading)
     may_have = kind.place is Kind.DUTY.place
     consequences = (
         _duties(node, CONSEQUENCE, Kind.CONSEQUENCE, parts, reading) if may_have else ()
@@ -140,10 +144,25 @@ def _read_duty(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> t
             uid=parts.uid, action=way.action, targets=parts.targets, assignees=parts.assignees,
             assigners=parts.assigners, constraints=parts.constraints, refinements=way.refinements,
             where=parts.where, output=way.output(parts), anonymization=way.anonymization,
-            audit=way.audit, consequences=consequences,
+            audit=way.audit, consequences=consequences, functions=functions,
         )
         for way in ways
     )  # fmt: skip
+
+
+def _functions(node: Node, ways: tuple[_Way, ...], reading: Reading) -> tuple[Function, ...]:
+    """The further parties of a duty; a plan that fulfils a duty would not inform or compensate anybody."""
+    props = {name: prop for name in sorted(PARTY_FUNCTIONS) if (prop := node.get(ODRL + name)) is not None}
+    if any(way.action in PLANNED_DUTIES for way in ways):
+        for prop in props.values():
+            feature = f"{quoted(prop.word)} on a duty to anonymize or audit"
+            reading.scope.findings.not_implemented(prop.key, feature)
+        return ()
+    return tuple(
+        Function(IRI(ODRL + name), party)
+        for name, prop in props.items()
+        for party in read_parties(prop, reading)
+    )
 
 
 def _duties(node: Node, word: str, kind: Kind, of: _Parts, reading: Reading) -> tuple[Duty, ...]:
@@ -309,6 +328,10 @@ def _read_way(action: Action, kind: Kind, parts: _Parts, of: _Parts | None, scop
     targets, refinements = tuple(target.iri for target in parts.targets), action.refinements
     if not _is_in_place(action, kind, of, scope):
         return _Way(action.iri)
+    if _is_left_open(action, kind, parts.output):
+        message = f"the remedy to {BY_IRI[action.iri].name} does not say how, so no run can carry it out"
+        scope.findings.note("P513", action.place, message, _HOW[action.iri])
+        return _Way(action.iri)
     if refinements is None:
         if action.is_complete:
             what = f"the {kind.word} to {BY_IRI[action.iri].name}"
@@ -322,6 +345,12 @@ def _read_way(action: Action, kind: Kind, parts: _Parts, of: _Parts | None, scop
         return _Way(action.iri, audit=read_audit(refinements, targets, action.place, scope))
     how = read_anonymization(refinements, targets, action.place, scope, parts.constraints)
     return _Way(action.iri, anonymization=how)
+
+
+def _is_left_open(action: Action, kind: Kind, output: object) -> bool:
+    """Whether a remedy leaves open how to make its asset: people fulfil it, and not smalti."""
+    is_bare = action.refinements is None and action.is_complete and output is None
+    return kind is Kind.REMEDY and is_bare
 
 
 def _is_in_place(action: Action, kind: Kind, of: _Parts | None, scope: Scope) -> bool:
@@ -352,7 +381,8 @@ def _check_output(node: Node, kind: Kind, ways: tuple[_Way, ...], scope: Scope) 
 def _check_making(node: Node, kind: Kind, actions: tuple[Action, ...], parts: _Parts, scope: Scope) -> None:
     """One rule anonymizes or trains in one way, from one target to one output."""
     making = MAKING if kind is Kind.PERMISSION else MAKING - {TRAIN}
-    ways = [action for action in actions if action.iri in making]
+    named = node.get(OUTPUT)
+    ways = [action for action in actions if action.iri in making and not _is_left_open(action, kind, named)]
     if not ways:
         return
     what = f"the {kind.word} to {BY_IRI[ways[0].iri].name}"

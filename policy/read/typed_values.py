@@ -22,6 +22,7 @@ _INSTANT: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}T)(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
     r"(Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
 )
+_MINUTE: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})?")
 _DURATION: Final = re.compile(
     r"-?P(?=[0-9T])(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+D)?"
     r"(?:T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?"
@@ -59,6 +60,11 @@ def _instant(text: str) -> Instant | None:
 def _instant_with_zone(text: str) -> Instant | None:
     instant = _instant(text)
     return instant if instant is not None and instant.time.tzinfo is not None else None
+
+
+_MOMENTS: Final[Mapping[str, Callable[[str], Instant | None]]] = MappingProxyType(
+    {"dateTime": _instant, "dateTimeStamp": _instant_with_zone}
+)
 
 
 def _truth(text: str) -> Truth | None:
@@ -113,8 +119,29 @@ def typed_value(value: Value, shown: str, scope: Scope) -> model.Value | None:
     if typed is None:
         local = kind.removeprefix(XSD)
         message = f"{quoted(value.text)} is not a valid `xsd:{local}`"
-        scope.findings.error("P426", value.place, message, _EXAMPLES.get(local, ""))
+        moment = _with_seconds(value.text.strip(), _MOMENTS[local]) if local in _MOMENTS else None
+        help_ = _EXAMPLES.get(local, "") if moment is None else f"write {moment}"
+        scope.findings.error("P426", value.place, message, help_)
     return typed
+
+
+def moment_as_written(text: str) -> str:
+    """The value of JSON-LD that a text stands for which is a day, or a time of a day; empty for others.
+
+    >>> moment_as_written("2027-12-15T12:00Z")
+    '{"@value": "2027-12-15T12:00:00Z", "@type": "xsd:dateTime"}'
+    """
+    if _day(text) is not None:
+        return f'{{"@value": "{text}", "@type": "xsd:date"}}'
+    moment = text if _instant(text) is not None else _with_seconds(text, _instant)
+    return "" if moment is None else f'{{"@value": "{moment}", "@type": "xsd:dateTime"}}'
+
+
+def _with_seconds(text: str, read: Callable[[str], Instant | None]) -> str | None:
+    """The time of a text that lacks only its seconds, which XML Schema requires."""
+    match = _MINUTE.fullmatch(text)
+    whole = None if match is None else f"{match[1]}:00{match[2] or ''}"
+    return whole if whole is not None and read(whole) is not None else None
 
 
 def _whole(number: Decimal) -> Number | None:

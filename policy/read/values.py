@@ -6,10 +6,12 @@ from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from smalti.policy.document.context import Terms
-from smalti.policy.document.expansion import UNRESOLVED
+from smalti.policy.document.expansion import BASE, UNRESOLVED
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
+from smalti.policy.findings.deprecated import deprecation
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.model.iris import iri_problem, misspelt_iri
+from smalti.policy.model.model import Inclusion
 from smalti.vocab.terms import IRI, L_DIVERSITY, METHOD, ODRL, XSD
 from smalti.vocab.words import Range, Word
 
@@ -32,6 +34,10 @@ class Scope:
     findings: Findings
     digest: str
     """Hexadecimal SHA-256 of the document."""
+    inclusions: tuple[Inclusion, ...] = ()
+    """The actions that the document defines."""
+    policies: frozenset[str] = frozenset()
+    """The uids of its policies."""
 
 
 def one_value(node: Node, iri: str, scope: Scope) -> Value | None:
@@ -124,6 +130,10 @@ def unknown_word(
     is_misspelt = "scheme that" in iri_problem(name.iri) or misspelt_iri(name.iri)
     if not name.iri.startswith(UNRESOLVED) and is_misspelt:
         iri_is_good(name, f"the {what}", scope)
+        return
+    if reason := deprecation(odrl_name(name.iri) or name.iri.removeprefix(BASE)):
+        message = f"the {what} {quoted(name.written)} is {reason}"
+        scope.findings.error(code, name.place, message, otherwise)  # a similar word would mislead
         return
     help_ = scope.findings.did_you_mean(name.written, candidates) or otherwise
     scope.findings.error(code, name.place, f"unknown {what} {quoted(name.written)}", help_)

@@ -245,7 +245,13 @@ def _as_condition(duty: Duty) -> str:
 
 
 def _duty(duty: Duty) -> str:
-    return ", ".join([_deed(duty), *_limits(duty), *_in_return(duty)])
+    return ", ".join([_deed(duty), *_functions(duty), *_limits(duty), *_in_return(duty)])
+
+
+def _functions(duty: Duty) -> Iterator[str]:
+    """The further parties of a duty, each with ODRL's word for it."""
+    for function in duty.functions:
+        yield f"`{function.function.removeprefix(ODRL)}`: {_collection(function.party, 'members of')}"
 
 
 def _anonymization(rule: Rule) -> Anonymization | None:

@@ -20,6 +20,7 @@ from smalti.policy.model.model import (
     Condition,
     Day,
     Duty,
+    Inclusion,
     Instant,
     Interval,
     Logical,
@@ -161,8 +162,20 @@ def _policy(policy: Policy) -> JsonObject:
         ("prohibition", _list(writer.rules(policy.prohibitions, _NO_PARTS))),
         ("obligation", _list(writer.rules(policy.obligations, _NO_PARTS))),
     )
-    contexts = [_string(PREFERRED[context]) for context in _needed(_object(*body))]
-    return _object(("@context", _array(contexts)), *body)
+    beside = [*writer.left(), *map(_definition, policy.inclusions)]
+    whole = _object(*body, ("@graph", _list(beside)))
+    contexts = [_string(PREFERRED[context]) for context in _needed(whole)]
+    if not beside:
+        return _object(("@context", _array(contexts)), *body)
+    return _object(("@context", _array(contexts)), ("@graph", _array([_object(*body), *beside])))
+
+
+def _definition(inclusion: Inclusion) -> JsonObject:
+    return _object(
+        ("@id", _string(inclusion.action)),
+        ("@type", _string("Action")),
+        ("includedIn", _string(_short(inclusion.broader))),
+    )
 
 
 def _is_in_all(shared: Shared, rules: Iterable[Rule]) -> bool:
@@ -223,7 +236,7 @@ _NO_PARTS: Final = _Parts()
 
 
 class _Writer:
-    """Writes rules; memberships are written where a member is first named, and only there."""
+    """Writes rules; memberships are written once: where a member is first named, or beside the policy."""
 
     def __init__(self, policy: Policy, shared: Shared) -> None:
         self.shared = shared
@@ -254,10 +267,19 @@ class _Writer:
             ("output", None if output is None else self.named(output)),
             ("purpose", purpose),
             ("constraint", None if purpose else _list(map(_condition, rule.constraints))),
+            *self.functions(rule),
             ("duty", _list(self.rules(duties, inner))),
             ("remedy", _list(self.rules(remedies, inner))),
             ("consequence", _list(self.rules(consequences, inner))),
         )
+
+    def functions(self, rule: Rule) -> list[tuple[str, JsonValue | None]]:
+        """The further parties of a duty, by their function."""
+        functions = rule.functions if isinstance(rule, Duty) else ()
+        return [
+            (name.removeprefix(ODRL), self.parties([function.party for function in same]))
+            for name, same in groupby(functions, lambda function: function.function)
+        ]
 
     def own(self, rule: Rule, inherited: _Parts) -> _Parts:
         """The parts that a rule states itself."""
@@ -301,6 +323,16 @@ class _Writer:
             ),  # no membership is read there: it is written at a plain name
             ("refinement", _list(map(_condition, collection.refinements))),
         )
+
+    def left(self) -> list[JsonValue]:
+        """What is said of assets and parties that no rule names: it stands beside the policy."""
+        nodes: list[JsonValue] = []
+        while self.collections:
+            iri, is_party = next(iter(self.collections))
+            wholes = [self.named(whole, is_party) for whole in self.collections.pop((iri, is_party))]
+            kind = _string("Party" if is_party else "Asset")
+            nodes.append(_object(("uid", _string(iri)), ("@type", kind), ("partOf", _one_or_list(wholes))))
+        return nodes
 
     def named(self, iri: IRI, is_party: bool = False) -> JsonValue:
         """An IRI; where it is named first, with the collections that it belongs to."""

@@ -173,6 +173,23 @@ def test_a_conflict_voids_the_whole_policy() -> None:
     assert "contradict each other" in decision.reasons[0].text
 
 
+def test_a_rule_that_never_applies_is_no_conflict() -> None:
+    """It grants nothing; and as a prohibition it denies only where its facts are unknown."""
+    few, many = (
+        Comparison(IRI(terms.ODRL + "count"), operator, (Number(Decimal(value)),))
+        for operator, value in ((Operator.LT, 5), (Operator.GT, 6))
+    )
+    never, always = replace(permission("urn:x:never"), constraints=(few, many)), permission()
+    assert decide(always, prohibition(target=BANK), never).is_permitted
+    stated = replace(REQUEST, facts=(Fact(IRI(terms.ODRL + "count"), (Number(Decimal(7)),)),))
+    forbidding = replace(prohibition(), constraints=(few, many))
+    assert authorize(stated, [policy(always, forbidding)]).is_permitted
+    assert authorize(REQUEST, [policy(always, forbidding)]).effect is Effect.DENY
+    for request in (REQUEST, stated):
+        assert authorize(request, [policy(never, prohibition())]).effect is Effect.DENY
+        assert authorize(request, [policy(never)]).effect is Effect.DENY
+
+
 def test_rules_that_never_meet_are_no_conflict() -> None:
     assert decide(permission(), prohibition(assignee=ZOO)).is_permitted
     assert decide(permission(), prohibition(target=BANK)).is_permitted

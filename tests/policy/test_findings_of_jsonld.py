@@ -294,11 +294,11 @@ def objects(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str |
 
 
 STRANGERS = {
-    "foaf:name": "x",
+    "foaf:knows": "x",
     "urn:x:y": {"@id": "urn:x:z"},
     "refinements": [],
     "duty": {"action": "odrl:reed"},
-    "odrl:remedy": [],
+    "odrl:remedy": {},
     "consequence": {},
     "odrl:output": {},
     "dct:valid": "2027",

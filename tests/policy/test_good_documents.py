@@ -72,12 +72,14 @@ FOUND = {
     "algorithm-later": [("P391", 1, 1)],
     "alias-action": [("P505", 12, 28)],
     "column-twice": [("P504", 19, 99)],
+    "columns-in-one-text": [("P511", 14, 95)],
     "constraint-on-a-foreign-column": [("P508", 10, 35)],
     "method-later": [("P391", 1, 1)],
     "offer": [("P506", 4, 12)],
     "offer-is-a-set": [("P506", 4, 20)],
     "profile-absent": [("P502", 1, 1)],
     "purpose-of-a-foreign-vocabulary": [("P507", 23, 16)],
+    "remedy-anonymize-bare": [("P513", 9, 26)],
     "uid-absent": [("P501", 1, 1)],
 }
 """The warnings and notes about each document; about the others there are none."""

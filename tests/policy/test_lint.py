@@ -222,6 +222,38 @@ def test_a_void_policy() -> None:
     assert lint(apart) == ()
 
 
+FEW, MANY = compared("count", Operator.LT, number(5)), compared("count", Operator.GT, number(6), line=5)
+
+
+@pytest.mark.parametrize("strategy", list(ConflictStrategy))
+def test_a_rule_that_never_applies_voids_nothing(strategy: ConflictStrategy) -> None:
+    """Whichever of the two it is; and a policy with other contradictions stays void."""
+    for rules in ((may(FEW, MANY), may_not()), (may(), may_not(FEW, MANY))):
+        found = lint(policy(*rules, conflict=strategy))
+        assert ("P601", 5) in shown(found)
+        assert "P602" not in [diagnostic.code for diagnostic in found]
+    void = policy(may(FEW, MANY), may(), may_not(), conflict=ConflictStrategy.INVALID)
+    assert ("P602", 7) in shown(lint(void))
+    assert "P602" in [
+        found.code for found in lint(policy(may(FEW), may_not(), conflict=ConflictStrategy.INVALID))
+    ]
+
+
+def test_each_kind_of_rule_that_never_applies_is_named() -> None:
+    owed = Duty(
+        uid=UID, action=IRI(ODRL + "delete"), targets=(Asset(TARGET),), constraints=(FEW, MANY), where=at(9)
+    )
+    for rule, kind in (
+        (may(FEW, MANY), "permission"),
+        (may_not(FEW, MANY), "prohibition"),
+        (owed, "obligation"),
+    ):
+        obligations = (rule,) if isinstance(rule, Duty) else ()
+        (found,) = lint(policy(*(() if obligations else (rule,)), obligations=obligations))
+        assert (found.code, found.where.line) == ("P601", 5)
+        assert found.message.startswith(f"this {kind} ")
+
+
 def test_an_ended_policy() -> None:
     over = policy(may(), valid=Interval(None, NOW))
     assert shown(lint(over, now=NOW)) == [("P603", 2)]

@@ -15,6 +15,7 @@ from generators.schema_sharing import share
 from generators.schema_values import (
     TEXT,
     Schema,
+    any_number,
     coded,
     each,
     iri,
@@ -33,9 +34,9 @@ from generators.schema_values import (
 )
 from smalti.policy.document.context import shipped_terms
 from smalti.policy.document.spellings import PREFIX_NAME, escape, foreign_pattern, pattern, term
-from smalti.policy.read.properties import Place
+from smalti.policy.read.properties import ALL_REMARKS, Place
 from smalti.vocab import contexts
-from smalti.vocab.odrl import ACTION_PARENTS, CONFLICT_STRATEGIES
+from smalti.vocab.odrl import ACTION_PARENTS, CONFLICT_STRATEGIES, PARTY_FUNCTIONS
 from smalti.vocab.purposes import PURPOSES
 from smalti.vocab.terms import (
     ACTION,
@@ -141,9 +142,9 @@ def _policy() -> Schema:
         PROFILE: many(_either_name(PROFILES, "P317")),
         INHERIT_FROM: many(iri()),
         CONFLICT: single(word([ODRL + name for name in sorted(CONFLICT_STRATEGIES)], "P315")),
-        PERMISSION: many(reference("permission")),
-        PROHIBITION: many(reference("prohibition")),
-        OBLIGATION: many(reference("duty")),
+        PERMISSION: any_number(reference("permission")),
+        PROHIBITION: any_number(reference("prohibition")),
+        OBLIGATION: any_number(reference("duty")),
         VALID: single(text_of(TEXT)),
         IS_REPLACED_BY: refused("P318"),
     } | _shared()
@@ -155,12 +156,17 @@ def _policy() -> Schema:
         "allOf": [
             *cast("list[Schema]", schema["allOf"]),
             coded("P202", {"required": ["@context"]}),
-            coded("P302", {"anyOf": [requires(source) for source in sources]}),
+            coded("P302", {"anyOf": [_states(source) for source in sources]}),
             _each_rule(TARGET, (PERMISSION, PROHIBITION), "P303"),
             _each_rule(ACTION, (PERMISSION, PROHIBITION, OBLIGATION), "P303"),
             *(_each_party(kind, party, code) for kind, party, code in _PARTIES),
         ],
     }
+
+
+def _states(source: str) -> Schema:
+    """The condition that an object has a property, and not as an empty list."""
+    return requires(source) | {"properties": {term(source): {"not": {"type": "array", "maxItems": 0}}}}
 
 
 def _each_rule(part: str, kinds: Iterable[str], code: str) -> Schema:
@@ -238,12 +244,13 @@ def _sequence(paths: Iterable[object]) -> Schema:
 
 def _rule(place: Place, kind: str) -> Schema:
     values: dict[str, Schema] = {
-        CONSTRAINT: many(reference("constraint")),
+        CONSTRAINT: any_number(reference("constraint")),
         PURPOSE: many(word(_purposes(), "P415", others=foreign_pattern())),
         OUTPUT: reference("output"),
-        DUTY: many(reference("duty")),
-        REMEDY: many(reference("remedy")),
-        CONSEQUENCE: many(reference("consequence")),
+        DUTY: any_number(reference("duty")),
+        REMEDY: any_number(reference("remedy")),
+        CONSEQUENCE: any_number(reference("consequence")),
+        **dict.fromkeys((ODRL + name for name in sorted(PARTY_FUNCTIONS)), many(reference("party"))),
     } | _shared()
     values[ACTION] = many(reference("forbidden-action" if place is Place.PROHIBITION else "action"))
     types = many({"anyOf": named([ODRL + kind, ODRL + "Rule"], "P320", with_terms=True)})
@@ -284,7 +291,7 @@ def _action(refinement: str) -> Schema:
     words = word(_PREFERRED, "P305")
     values: dict[str, Schema] = {
         RDF_VALUE: single(word(_PREFERRED, "P305 P313", with_terms=False)),
-        REFINEMENT: many(reference(refinement)),
+        REFINEMENT: any_number(reference(refinement)),
     }
     types = many({"anyOf": named([ODRL + "Action"], "P320", with_terms=True)})
     label = coded("P312", {"type": "string", "pattern": "^_:"})
@@ -318,19 +325,25 @@ def _described(place: Place, types: Sequence[str]) -> Schema:
         PART_OF: many(itself),
         BELONGS_TO: many(itself),
         SOURCE: single(itself),
-        REFINEMENT: many(reference("membership")),
+        REFINEMENT: any_number(reference("membership")),
         **dict.fromkeys((HAS_POLICY, ASSIGNER_OF, ASSIGNEE_OF), many(named_only)),
     }
     others: Schema = {"type": "string", "not": {"pattern": rf"^(?:odrl:|{escape(ODRL)}|[A-Z][A-Za-z]*$)"}}
     kinds = many({"anyOf": [*named([ODRL + kind for kind in types], "P320", with_terms=True), others]})
     schema = place_object(place, values, kinds)
     refined = {"if": requires(REFINEMENT), "then": coded("P327", requires(SOURCE))}
-    twice = {"if": requires(SOURCE), "then": coded("P326", {"not": {"required": ["uid"]}})}
+    named_part: Schema = {"allOf": [requires(SOURCE), requires(REFINEMENT)]}
+    twice = {"if": named_part, "then": coded("P326", {"not": {"required": ["uid"]}})}
     return {"anyOf": [iri(), schema | {"allOf": [*cast("list[Schema]", schema["allOf"]), refined, twice]}]}
 
 
 def _remark() -> Schema:
     text: Schema = {"type": ["string", "number", "boolean"]}
-    node: Schema = {"type": "object", "propertyNames": {"pattern": "^(?:@|uid$)"}}
+    remarks = {pattern(sorted(ALL_REMARKS), with_terms=True): reference("remark")}
+    node: Schema = {
+        "type": "object",
+        "patternProperties": {"^(?:@|uid$)": {}} | remarks,
+        "additionalProperties": False,
+    }
     either: Schema = {"anyOf": [text, node]}
     return coded("P309", {"anyOf": [text, node, {"type": "array", "items": either}]})

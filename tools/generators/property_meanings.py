@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from smalti.policy.read.properties import ALL_REMARKS
 from smalti.vocab.odrl import PARTY_FUNCTIONS
-from smalti.vocab.terms import DCT, MOSAICROWN, ODRL, RDF_VALUE, RDFS
+from smalti.vocab.terms import DCT, MOSAICROWN, ODRL, RDF_VALUE
 
 _ODRL: Final = {
     "uid": "the IRI that names it",
@@ -59,9 +60,7 @@ MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
         DCT + "isReplacedBy": "the policy that replaces this one, which is void",
         DCT + "replaces": "the policy that this one replaces",
         DCT + "coverage": "the jurisdiction of the policy",
-        **{DCT + name: "an annotation, without effect" for name in
-           ("title", "description", "creator", "publisher", "issued", "modified")},
-        **{RDFS + name: "an annotation, without effect" for name in ("label", "comment")},
+        **dict.fromkeys(sorted(ALL_REMARKS), "an annotation, without effect"),
     }
 )  # fmt: skip
 """By canonical IRI."""

@@ -114,7 +114,8 @@ def _condition(name: str, operands: list[str], *, is_bounded: bool = True) -> Sc
         **dict.fromkeys(_LOGICAL, many(reference(name))),
     }
     types = [ODRL + "Constraint", ODRL + "LogicalConstraint"]
-    kinds = many({"anyOf": named(types, "P320", with_terms=True)})
+    older: Schema = {"type": "string", "pattern": "(?:^|[:/])AtomicConstraint$", "doNotSuggest": True}
+    kinds = many({"anyOf": [*named(types, "P320", with_terms=True), older]})
     schema = place_object(Place.CONSTRAINT, values, kinds, keys={"rightOperandReference": refused("P321")})
     parts = [requires(part) for part in (LEFT_OPERAND, OPERATOR, RIGHT_OPERAND)]
     logical = [requires(operator) for operator in _LOGICAL]

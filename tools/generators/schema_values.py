@@ -7,8 +7,9 @@ from typing import Final
 from generators.property_meanings import MEANINGS
 from smalti.policy.document.spellings import IRI_PATTERN, escape, pattern, short, term, written
 from smalti.policy.findings.codes import BY_CODE
-from smalti.policy.read.properties import Place
+from smalti.policy.read.properties import ALL_REMARKS, Place
 from smalti.policy.read.values import LARGEST
+from smalti.vocab.remarks import PREFERRED
 from smalti.vocab.terms import DCT, ODRL, RDFS, UID, XSD
 from smalti.vocab.words import BY_IRI, METHODS, Limits, Range, Word
 
@@ -55,6 +56,12 @@ def closed(properties: dict[str, object], required: Iterable[str] = ()) -> Schem
     """An object with these keys and no other."""
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     return schema | ({"required": list(required)} if required else {})
+
+
+def any_number(item: Schema) -> Schema:
+    """The same, or an empty list, which means absence."""
+    empty: Schema = {"type": "array", "maxItems": 0}
+    return {"anyOf": [many(item), empty | {"doNotSuggest": True}]}
 
 
 def many(item: Schema, most: int | None = None) -> Schema:
@@ -222,7 +229,10 @@ def place_object(
     """
     properties: dict[str, object] = dict(keys or {})
     patterns: dict[str, object] = {}
-    for name in sorted(place.understood | place.later, key=_order):
+    others = (place.understood & ALL_REMARKS) - PREFERRED
+    if others:
+        patterns[pattern(sorted(others), with_terms=True)] = reference("remark") | {"doNotSuggest": True}
+    for name in sorted((place.understood | place.later) - others, key=_order):
         patterns[_other_keys(name)] = schema = _property(name, place, values)
         if name != UID:  # the term `uid` is JSON-LD's `@id`
             properties[term(name)] = schema
@@ -230,7 +240,9 @@ def place_object(
     properties["uid"] = uid
     properties |= {"@type": types, "type": types | {"doNotSuggest": True}}
     keys_twice = [["uid", "@id"], ["@type", "type"]]
-    keys_twice += [[term(name), short(name)] for name in place.understood if term(name) != short(name)]
+    keys_twice += [
+        [term(name), short(name)] for name in place.understood - others if term(name) != short(name)
+    ]
     twice = [{"not": {"required": pair}} for pair in sorted(keys_twice)]
     schema = closed(properties) | {"patternProperties": patterns}
     return noted("P206 P309", schema) | {"allOf": [coded("P213", {"allOf": twice})]}

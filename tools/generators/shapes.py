@@ -58,6 +58,7 @@ from smalti.vocab.terms import (
     CONSEQUENCE,
     CONSTRAINT,
     DUTY,
+    INCLUDED_IN,
     INHERIT_FROM,
     IS_REPLACED_BY,
     LEFT_OPERAND,
@@ -229,9 +230,12 @@ def _output(place: Place, name: str, targets: list[str]) -> Iterable[str]:
 def _actions() -> Iterable[str]:
     targets = _objects_of(ACTION)
     actions = one_of(*sorted(ACTION_PARENTS))
+    defined = at(either(INCLUDED_IN), SOME)
     refined = with_property(either(RDF_VALUE), SOME)
     yield shape(
-        "ActionShape", targets, [any_of(actions, IS_BLANK, "sh:nodeKind sh:Literal"), message("P305")]
+        "ActionShape",
+        targets,
+        [any_of(actions, defined, IS_BLANK, "sh:nodeKind sh:Literal"), message("P305")],
     )
     refinement = at(either(REFINEMENT), NONE)
     yield shape("RefinedActionShape", targets, [any_of(refinement, refined), message("P303")])
@@ -240,7 +244,7 @@ def _actions() -> Iterable[str]:
         targets,
         [
             check("P313", either(RDF_VALUE), "sh:nodeKind sh:IRI"),
-            check("P305", either(RDF_VALUE), any_of("sh:nodeKind sh:Literal", actions)),
+            check("P305", either(RDF_VALUE), any_of("sh:nodeKind sh:Literal", actions, defined)),
             check("P304", either(RDF_VALUE), AT_MOST_ONE),
             check(
                 "P320",
@@ -266,7 +270,7 @@ def _assets() -> Iterable[str]:
         source = at(either(SOURCE), SOME)
         refined = any_of(at(either(REFINEMENT), NONE), source)
         yield shape(f"{name}RefinedShape", targets, [refined, message("P327")])
-        nameless = any_of(at(either(SOURCE), NONE), IS_BLANK)
+        nameless = any_of(at(either(SOURCE), NONE), at(either(REFINEMENT), NONE), IS_BLANK)
         yield shape(f"{name}SourceShape", targets, [nameless, message("P326")])
         yield _closed(f"{name}Properties", targets, place)
 
