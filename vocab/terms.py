@@ -19,6 +19,10 @@ IDSC: Final = "https://w3id.org/idsa/code/"
 RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
 CSVW: Final = "http://www.w3.org/ns/csvw#"
 CSVW_EO: Final = "https://w3id.org/csvw-eo#"
+SKOS: Final = "http://www.w3.org/2004/02/skos/core#"
+DSPACE: Final = "https://w3id.org/dspace/2025/1/"
+EDC: Final = "https://w3id.org/edc/v0.0.1/ns/"
+CATENAX: Final = "https://w3id.org/catenax/2025/9/policy/"
 
 
 def _odrl(name: str) -> IRI:
@@ -37,6 +41,7 @@ def _smalti(name: str) -> IRI:
 ANONYMIZE: Final = _odrl("anonymize")
 READ: Final = _odrl("read")
 USE: Final = _odrl("use")
+TRANSFER: Final = _odrl("transfer")
 TRAIN: Final = _smalti("train")
 AUDIT: Final = _smalti("audit")
 MAKING: Final = frozenset({ANONYMIZE, TRAIN})

@@ -19,7 +19,7 @@ from smalti.policy.read.values import (
 )
 from smalti.policy.text.json_text import Place as TextPlace
 from smalti.vocab.odrl import ACTION_PARENTS
-from smalti.vocab.terms import ANONYMIZE, IRI, ODRL, RDF_VALUE, REFINEMENT
+from smalti.vocab.terms import ANONYMIZE, IRI, ODRL, RDF_VALUE, REFINEMENT, TRANSFER, USE
 
 _ACTIONS: Final = frozenset(ACTION_PARENTS)
 
@@ -120,6 +120,14 @@ def _is_meant_to_anonymize(action: Action) -> bool:
 def _is_known(action: Action, scope: Scope) -> bool:
     if action.iri in _ACTIONS:
         return True
+    actions = scope.hierarchies.actions
+    if actions.defines(action.iri):
+        if any(actions.covers(whole, action.iri) for whole in (USE, TRANSFER)):
+            return True
+        message = f"the declared action {quoted(action.name.written)} is included in neither of ODRL's two"
+        help_ = "declare that it is `odrl:includedIn` `odrl:use`, `odrl:transfer` or a narrower action"
+        scope.findings.error("P305", action.name.place, message, help_)
+        return False
     names = [odrl_name(iri) or iri for iri in _ACTIONS if odrl_name(iri)]
     candidates = [*names, *(f"odrl:{name}" for name in names), *spellings(_ACTIONS, scope)]
     unknown_word("P305", action.name, "action", candidates, scope)

@@ -22,6 +22,7 @@ from smalti.policy.read.values import (
     values_of,
 )
 from smalti.policy.text.json_text import Place as TextPlace
+from smalti.vocab.markets import NAMESPACES
 from smalti.vocab.odrl import LEFT_OPERANDS, LOGICAL_OPERANDS, OPERATORS
 from smalti.vocab.terms import (
     DATA_TYPE,
@@ -47,7 +48,7 @@ from smalti.vocab.words import BY_IRI, Kind, Word
 _OPERANDS: Final = frozenset(
     iri for iri, word in BY_IRI.items() if word.kind in {Kind.REFINEMENT, Kind.CONSTRAINT}
 )
-_VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL, IDSC, DCT, RDF, RDFS, XSD)
+_VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL, IDSC, DCT, RDF, RDFS, XSD, *NAMESPACES)
 """Namespaces in which an IRI is a word, and so never names a column or a fact about a party."""
 SETS: Final = frozenset({Operator.IS_ALL_OF, Operator.IS_ANY_OF, Operator.IS_NONE_OF})
 """The operators that compare with a list (ODRL IM 2.5.1)."""
@@ -194,11 +195,21 @@ def _operand(
     if name is None:
         return None
     iri = IRI(canonical_word(name, scope))
-    if iri in _OPERANDS or odrl_name(iri) in LEFT_OPERANDS or is_foreign(iri):
+    declarations = scope.hierarchies.declarations
+    is_declared = scope.hierarchies.declaration(iri) is not None
+    if iri in _OPERANDS or odrl_name(iri) in LEFT_OPERANDS or is_declared or is_foreign(iri):
         return iri, name
-    candidates = [*spellings(_OPERANDS, scope), *LEFT_OPERANDS]
+    candidates = [
+        *spellings((*_OPERANDS, *declarations), scope),
+        *LEFT_OPERANDS,
+        *map(_local, declarations),
+    ]
     unknown_word("P307", name, "operand", candidates, scope, way_out)
     return None
+
+
+def _local(iri: IRI) -> str:
+    return iri.rpartition("#")[2].rpartition("/")[2]
 
 
 def _operator(node: Node, what: str, scope: Scope) -> tuple[Operator, Name] | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from smalti.errors import PolicyError
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.document.nodes import Node
 from smalti.policy.document.serializations import read_nodes
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
@@ -63,9 +64,13 @@ class _Draft:
     digest: str
     """Hexadecimal."""
     findings: Findings
+    hierarchies: Hierarchies
+    stops_at_profiles: bool
 
 
-def parse(document: bytes, name: str, stored: Stored = nothing_stored) -> ParsedDocument:
+def parse(
+    document: bytes, name: str, stored: Stored = nothing_stored, hierarchies: Hierarchies = STANDARD
+) -> ParsedDocument:
     """Read one policy document, without data and without network.
 
     Every problem becomes a diagnostic; nothing in a document can raise an exception. The steps: size,
@@ -75,12 +80,17 @@ def parse(document: bytes, name: str, stored: Stored = nothing_stored) -> Parsed
         document: the bytes of the document, at most 1 MiB.
         name: its name in diagnostics, usually its path.
         stored: gives the policies in force elsewhere, from which this one may inherit.
+        hierarchies: the profiles, actions and operands that it may use.
     """
-    return parse_all([(document, name)], stored)[0]
+    return parse_all([(document, name)], stored, hierarchies)[0]
 
 
 def parse_all(
-    documents: Sequence[tuple[bytes, str]], stored: Stored = nothing_stored
+    documents: Sequence[tuple[bytes, str]],
+    stored: Stored = nothing_stored,
+    hierarchies: Hierarchies = STANDARD,
+    *,
+    stops_at_profiles: bool = True,
 ) -> tuple[ParsedDocument, ...]:
     """Read several documents, whose policies may inherit from each other (ODRL IM 2.9).
 
@@ -90,11 +100,14 @@ def parse_all(
     Args:
         documents: the bytes and the name of each, as for `parse`.
         stored: gives the policies in force elsewhere.
+        hierarchies: the profiles, actions and operands that the policies may use.
+        stops_at_profiles: whether an unknown profile is an error. Otherwise it is a warning, for a check
+            that goes on with everything else; no decision is made by such a policy.
 
     Returns:
         What was read from each document, in the same order.
     """
-    drafts = [_draft(document, name) for document, name in documents]
+    drafts = [_draft(document, name, hierarchies, stops_at_profiles) for document, name in documents]
     entries = [
         read_entry(node, scope, number)
         for number, draft in enumerate(drafts)
@@ -121,11 +134,16 @@ def load(path: str | PathLike[str], stored: Stored = nothing_stored) -> ParsedDo
 
 
 def load_all(
-    paths: Sequence[str | PathLike[str]], stored: Stored = nothing_stored
+    paths: Sequence[str | PathLike[str]],
+    stored: Stored = nothing_stored,
+    hierarchies: Hierarchies = STANDARD,
+    *,
+    stops_at_profiles: bool = True,
 ) -> tuple[ParsedDocument, ...]:
     """Read the policy documents at some paths, as `parse_all` does."""
     files = [_file(path) for path in paths]
-    read = iter(parse_all([file for file in files if not isinstance(file, ParsedDocument)], stored))
+    documents = [file for file in files if not isinstance(file, ParsedDocument)]
+    read = iter(parse_all(documents, stored, hierarchies, stops_at_profiles=stops_at_profiles))
     return tuple(file if isinstance(file, ParsedDocument) else next(read) for file in files)
 
 
@@ -172,12 +190,13 @@ def _decode(document: bytes) -> tuple[str, tuple[str, Place, str, str] | None]:
         return text, ("P102", Place(at, at + 1, ""), "the document is not UTF-8 text", "save it as UTF-8")
 
 
-def _draft(document: bytes, name: str) -> _Draft:
+def _draft(document: bytes, name: str, hierarchies: Hierarchies, stops_at_profiles: bool) -> _Draft:
     text, problem = _decode(document)
     findings = Findings(name, text)
     if problem is not None:
         findings.error(*problem)
-    return _Draft(name, text, hashlib.sha256(document).hexdigest(), findings)
+    digest = hashlib.sha256(document).hexdigest()
+    return _Draft(name, text, digest, findings, hierarchies, stops_at_profiles)
 
 
 def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
@@ -188,7 +207,10 @@ def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
     if nodes:
         scope = Scope(nodes[0][1], draft.findings, draft.digest)
         check_described_once([node for node, _ in nodes], scope)
-    return [(node, Scope(terms, draft.findings.of_a_policy(), draft.digest)) for node, terms in nodes]
+    declared = draft.hierarchies, draft.stops_at_profiles
+    return [
+        (node, Scope(terms, draft.findings.of_a_policy(), draft.digest, *declared)) for node, terms in nodes
+    ]
 
 
 def _parsed(draft: _Draft, policies: Sequence[Policy]) -> ParsedDocument:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.document.context import Terms
 from smalti.policy.document.expansion import UNRESOLVED
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
@@ -32,6 +33,10 @@ class Scope:
     findings: Findings
     digest: str
     """Hexadecimal SHA-256 of the document."""
+    hierarchies: Hierarchies = STANDARD
+    """What vocabularies declare: operands, actions and profiles."""
+    stops_at_profiles: bool = True
+    """Whether an unknown profile is an error; otherwise it is a warning, and the policy grants nothing."""
 
 
 def one_value(node: Node, iri: str, scope: Scope) -> Value | None:
