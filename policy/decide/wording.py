@@ -32,6 +32,7 @@ from smalti.policy.model.model import (
     Truth,
     Value,
 )
+from smalti.vocab.declarations import OperandKind
 from smalti.vocab.terms import IRI, ODRL_PURPOSE, PLANNED_DUTIES
 
 Values: TypeAlias = Callable[[IRI], Sequence[Value] | None]
@@ -300,7 +301,12 @@ def _missing(outcome: Outcome, conditions: Iterable[Condition], facts: Facts, va
     operands = dict.fromkeys(
         _operand(comparison) for comparison in compared if not _is_of_rows(comparison, facts)
     )
-    missing = [operand for operand in operands if operand not in undeclared and values(operand) is None]
+    clauses = [operand for operand in operands if _is_clause(operand, facts)]
+    missing = [
+        operand
+        for operand in operands
+        if operand not in (*undeclared, *clauses) and values(operand) is None
+    ]
     parts = []
     if undeclared:
         noun, verb = ("operand", "is") if len(undeclared) == 1 else ("operands", "are")
@@ -312,7 +318,16 @@ def _missing(outcome: Outcome, conditions: Iterable[Condition], facts: Facts, va
         parts.append(
             f"the request states no {_listed([f'`{names(operand)}`' for operand in missing], 'and no')}"
         )
+    if clauses:
+        noun = "clause" if len(clauses) == 1 else "clauses"
+        listed = _listed([f"`{local_name(clause)}`" for clause in clauses], "and")
+        parts.append(f"the request does not accept the {noun} {listed} so")
     return ", and ".join(parts)
+
+
+def _is_clause(operand: IRI, facts: Facts) -> bool:
+    declaration = facts.declaration(operand)
+    return declaration is not None and declaration.kind is OperandKind.CLAUSE
 
 
 def _is_of_rows(comparison: Comparison | ColumnComparison, facts: Facts) -> bool:
@@ -361,6 +376,11 @@ def in_force(policy: Policy, finding: Finding, request: Request) -> str:
     if finding is UNKNOWN:
         return "its policy is in force for a limited time, and the time of the request is not known"
     return "its policy is not in force at the time of the request"
+
+
+def unknown_profile(profile: IRI) -> str:
+    """That the policy names a profile whose words have no meaning here."""
+    return f"its policy names the profile `{profile}`, which no vocabulary here defines"
 
 
 def prohibits_only(forbids: bool) -> str:
