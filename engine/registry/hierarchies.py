@@ -10,6 +10,7 @@ from smalti.engine.registry._database import unchecked
 from smalti.engine.registry._shared import Shared
 from smalti.engine.registry.entries import StoredHierarchy
 from smalti.errors import UsageError
+from smalti.policy.decide.hierarchies import Hierarchies as Words
 from smalti.vocab.terms import IRI
 
 
@@ -46,12 +47,20 @@ class Hierarchies:
         with self._shared.database.reading() as connection:
             return _authorities.trusted(connection).get(owner, frozenset())
 
+    def counting_for(self, issuer: IRI | None) -> Words:
+        """The profiles, actions and operands that a party's policies may use; None: anybody's."""
+        with self._shared.database.reading() as connection:
+            current = _hierarchies.declarations(connection, self._shared.vocabularies)
+            return current.of(issuer).hierarchies
+
     def add(self, document: bytes, name: str, party: IRI) -> StoredHierarchy:
         """See `Registry.add_hierarchy`."""
         vocabulary = _hierarchies.read_new(document, name)
 
         def check(connection: Connection) -> None:
-            _hierarchies.check_name(_hierarchies.in_force(connection), name, party)
+            stored = _hierarchies.in_force(connection)
+            _hierarchies.check_name(stored, name, party)
+            _hierarchies.check_profiles(stored, name, vocabulary, party, self._shared.vocabularies)
             _hierarchies.check_assets(_assets.Facts(connection), name, vocabulary, party)
 
         def write(connection: Connection, _: None) -> tuple[StoredHierarchy, ...]:

@@ -205,6 +205,8 @@ class Snapshot:
         self._trusted: frozenset[tuple[IRI, str]] = frozenset()
         self._authorities: dict[IRI, frozenset[IRI]] = {}
         """By the owner who trusts them."""
+        self._declarations = self._now_declared()
+        """The words that policies may use."""
         self._pairs: Pairs = ()
         """The memberships of assets that count."""
         self._columns: Pairs = ()
@@ -469,7 +471,7 @@ class Snapshot:
     def load(self, connection: Connection, keys: Iterable[int]) -> None:
         """Read entries."""
         for key in sorted(set(keys)):
-            self._policies[key] = policy = self._reader.stored(connection, key)
+            self._policies[key] = policy = self._reader.stored(connection, key, self._declarations)
             self._unread.discard(key)
             if policy is None:
                 self._not_understood.add(key)
@@ -553,6 +555,7 @@ class Snapshot:
         if changed is None or any(kind == "authority" for kind, _ in changed):
             self._authorities = _authorities.trusted(connection)
         self._follow_policies(connection, changed)
+        self._follow_words()
         self._settle()
         self.revision = revision
 
@@ -614,6 +617,23 @@ class Snapshot:
             self._admit(
                 Entry(row.id, IRI(row.uid), row.digest, IRI(row.issuer), row.key, *parents_and_iris)
             )
+
+    def _follow_words(self) -> None:
+        """Forget what was read of policies whose issuers' vocabularies declare other words by now."""
+        before, self._declarations = self._declarations, self._now_declared()
+        if before == self._declarations or not (before.stored or self._stored_hierarchies):
+            return
+        changed = {
+            issuer
+            for issuer in {entry.issuer for entry in self._entries.values()}
+            if before.of(issuer).key != self._declarations.of(issuer).key
+        }
+        for entry in [entry for entry in self._entries.values() if entry.issuer in changed]:
+            self._forget(entry.key)
+            self._admit(entry)
+
+    def _now_declared(self) -> _hierarchies.Declarations:
+        return _hierarchies.Declarations(self._stored_hierarchies, self._authorities, self._vocabularies)
 
     def _admit(self, entry: Entry) -> None:
         self._entries[entry.key] = entry

@@ -127,8 +127,10 @@ def load_policy(
 
     Args:
         path: of the document.
-        registry: holds the policies in force that it may inherit from; None: it inherits from none.
-        issuer: who submits it, an IRI: it inherits from policies that this party has put in force.
+        registry: holds the policies in force that it may inherit from, and the vocabularies whose words it
+            may use; None: it inherits from none, and uses shipped ones.
+        issuer: who submits it, an IRI: it inherits from policies that this party has put in force, and uses
+            words of vocabularies that this party added, or trusts.
         target: the IRI that it will run on: policies of the target's owners come before the issuer's.
 
     Raises:
@@ -143,7 +145,12 @@ def load_policy(
         by = None if issuer is None else iri(issuer, "issuer (--owner)")
         about = None if target is None else iri(target, "target")
         with using(registry) as opened:
-            parsed = parse(document, os.fspath(path), lambda uid: opened.policies.in_force(uid, by, about))
+            parsed = parse(
+                document,
+                os.fspath(path),
+                lambda uid: opened.policies.in_force(uid, by, about),
+                opened.hierarchies.counting_for(by),
+            )
     warnings = tuple(note for note in parsed.diagnostics if note.severity is Severity.WARNING)
     return PolicyDocument(parsing.require(parsed), document, os.fspath(path), warnings=warnings)
 
