@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Final
 
 from smalti.engine.plan.known_columns import KnownColumns, known_spelling
@@ -277,6 +278,7 @@ def _decide(
         return Decision(request=request, effect=Effect.DENY, reasons=reasons)
     added = None if submitted is None else submitted.policy
     question = replace(question, request=_with_charges(judge, question.request, about, added))
+    question = replace(question, request=_with_counts(judge, question))
     if submission is None:
         decision = _authorize(judge, question, None, question.full_owners)
     else:
@@ -422,6 +424,16 @@ def _with_charges(
         charged = ((BUDGET_EPSILON, spent.epsilon), (BUDGET_DELTA, spent.delta))
         facts += tuple(Fact(operand, (Number(value),)) for operand, value in charged)
     return request if facts == request.facts else replace(request, facts=facts)
+
+
+def _with_counts(judge: _Judge, question: _Question) -> Request:
+    """A request with what the registry counts, where a vocabulary declares such an operand."""
+    counts = dict.fromkeys(operand for view in question.views for operand in view.hierarchies.counts)
+    request = question.request
+    if not counts:
+        return request
+    number = Number(Decimal(judge.snapshot.number_made(request.party, request.targets)))
+    return replace(request, kept=tuple(Fact(operand, (number,)) for operand in counts))
 
 
 def _not_understood(snapshot: Snapshot, entries: Iterable[Entry]) -> Reason | None:

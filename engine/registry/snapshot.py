@@ -27,7 +27,7 @@ from smalti.policy.decide.decision import Reason, Request
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.index import PolicyIndex, Standing
 from smalti.policy.decide.table_columns import Requested, spellings, tables_of
-from smalti.policy.model.iris import is_below, normalised_column
+from smalti.policy.model.iris import is_below, normalised_column, normalised_iri
 from smalti.policy.model.meaning import meaning_digest
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
@@ -61,6 +61,8 @@ class VersionEntry:
     policy_digest: str
     policy_uid: IRI
     rule_uid: IRI
+    party: IRI
+    """On whose behalf the run was made."""
     inputs: tuple[Input, ...]
     policy_meaning: str | None = None
     """Of the policy as its owner resolved it then; None: it was recorded by an earlier smalti."""
@@ -271,6 +273,16 @@ class Snapshot:
         if (version := self._version_of.get(target)) is not None:
             return (version,)
         return tuple(self._versions.get(target, {}).values())
+
+    def number_made(self, party: IRI, targets: Iterable[IRI]) -> int:
+        """How many versions were made on behalf of a party from a target, a part of one, or its whole."""
+        near = {normalised_column(asset) for target in targets for asset in self.related(target)}
+        name = normalised_iri(party)
+        return sum(
+            normalised_iri(version.party) == name
+            and any(normalised_column(source.iri) in near for source in version.inputs)
+            for version in self._version_of.values()
+        )
 
     def recorded_columns(self, target: IRI) -> RecordedColumns | None:
         """What runs recorded of a target's columns; None: not asked for since the last version."""
@@ -689,8 +701,8 @@ class Snapshot:
 
 
 _VERSION: Final = (
-    "id", "target", "number", "run", "policy_digest", "policy_uid", "rule_uid", "policy_meaning",
-    "details",
+    "id", "target", "number", "run", "policy_digest", "policy_uid", "rule_uid", "party",
+    "policy_meaning", "details",
 )  # fmt: skip
 
 
@@ -704,6 +716,7 @@ def _version_entry(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> Vers
         policy_digest=row.policy_digest,
         policy_uid=IRI(row.policy_uid),
         rule_uid=IRI(row.rule_uid),
+        party=IRI(row.party),
         inputs=inputs,
         policy_meaning=row.policy_meaning,
         issuer=details.get("issuer"),

@@ -36,6 +36,20 @@ class Acceptance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """What is stated with a request beside what it asks for."""
+
+    facts: tuple[Fact, ...] = ()
+    """As `Request.facts`."""
+    accepted: tuple[Acceptance, ...] = ()
+    """As `Request.accepted`."""
+    on_behalf_of: IRI | None = None
+    """As `Request.on_behalf_of`."""
+    agreed: datetime | None = None
+    """As `Request.agreed`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """Who wants to do what, to what, for which purpose. The party is asserted by the caller."""
 

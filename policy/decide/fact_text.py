@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from smalti.errors import UsageError
-from smalti.policy.decide.decision import Acceptance, Fact
+from smalti.policy.decide.decision import Acceptance, Fact, Stated
 from smalti.policy.decide.names import iri, word
 from smalti.policy.model.iris import column_iri, iri_problem, misspelt_iri, normalised_column
 from smalti.policy.model.model import Day, Instant, Named, Number, Text, Truth, Value
@@ -88,6 +88,27 @@ def fact(written: str, where: str) -> Fact:
     return Fact(fact_operand(name, where), (value(value_, where),))
 
 
+def stated(
+    facts: Sequence[str],
+    stated_by: Sequence[str],
+    accepted: Sequence[str],
+    on_behalf_of: str | None,
+    agreed: str | datetime | None,
+) -> Stated:
+    """What a call or a command line states with a request, by its arguments' names.
+
+    Raises:
+        UsageError: something of it is malformed.
+    """
+    read_facts = [fact(written, "facts (--fact)") for written in facts]
+    return Stated(
+        facts=said_by(read_facts, stated_by, "stated_by (--stated-by)"),
+        accepted=tuple(acceptance(written, "accepted (--accept)") for written in accepted),
+        on_behalf_of=None if on_behalf_of is None else iri(on_behalf_of, "on_behalf_of (--on-behalf-of)"),
+        agreed=time(agreed, "agreed (--agreed)") if isinstance(agreed, str) else agreed,
+    )
+
+
 def said_by(facts: Sequence[Fact], written: Sequence[str], where: str) -> tuple[Fact, ...]:
     """Facts with the parties on whose word they are stated, each `OPERAND=PARTY`.
 
@@ -98,12 +119,12 @@ def said_by(facts: Sequence[Fact], written: Sequence[str], where: str) -> tuple[
     for text in written:
         name, party = _halves(text, where)
         operand = fact_operand(name, where)
-        if operand not in {stated.operand for stated in facts} or operand in parties:
+        if operand not in {each.operand for each in facts} or operand in parties:
             raise UsageError(
                 where, f"`{name}` is no fact of the request, or is named twice", "a fact of --fact, once"
             )
         parties[operand] = iri(party, where)
-    return tuple(replace(stated, by=parties.get(stated.operand)) for stated in facts)
+    return tuple(replace(each, by=parties.get(each.operand)) for each in facts)
 
 
 def acceptance(written: str, where: str) -> Acceptance:

@@ -14,7 +14,7 @@ from smalti.policy.decide.decision import Finding
 from smalti.policy.model.iris import normalised_column, normalised_iri, table_of
 from smalti.policy.model.model import Membership
 from smalti.vocab import markets
-from smalti.vocab.declarations import OperandDeclaration
+from smalti.vocab.declarations import OperandDeclaration, OperandKind
 from smalti.vocab.odrl import ACTION_PARENTS
 from smalti.vocab.purposes import BROADER, EXACT_MATCHES
 from smalti.vocab.terms import DPV_ODRL, IRI, MOSAICROWN, ODRL, SMALTI
@@ -345,6 +345,8 @@ class Hierarchies:
     """By operand, as `operands` spells them: without those that two vocabularies declare differently."""
     disputed: frozenset[IRI] = frozenset()
     """Those, in the same spelling."""
+    counts: tuple[IRI, ...] = ()
+    """The operands among them whose values the registry counts."""
     values: Hierarchy = field(default_factory=Hierarchy)
     """Of the concepts that are values of declared operands."""
     schemes: Mapping[IRI, Scheme] = field(default_factory=dict)
@@ -396,6 +398,7 @@ class Hierarchies:
             profiles=self.profiles | added.profiles,
             declarations=declarations,
             disputed=disputed,
+            counts=tuple(its.iri for its in declarations.values() if its.kind is OperandKind.COUNT),
             values=self.values.with_(added.values),
             schemes={**self.schemes, **_schemes(added)},
             functions={**self.functions, **dict(added.functions)},

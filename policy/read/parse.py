@@ -16,6 +16,7 @@ from smalti.policy.findings.findings import Findings
 from smalti.policy.findings.render import render_human
 from smalti.policy.model.model import Policy
 from smalti.policy.read.documents import check_described_once, read_policy
+from smalti.policy.read.functions import with_functions
 from smalti.policy.read.inheritance import (
     Family,
     Stored,
@@ -207,10 +208,13 @@ def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
     if nodes:
         scope = Scope(nodes[0][1], draft.findings, draft.digest)
         check_described_once([node for node, _ in nodes], scope)
-    declared = draft.hierarchies, draft.stops_at_profiles
-    return [
+    declared, functions = (draft.hierarchies, draft.stops_at_profiles), draft.hierarchies.functions
+    scoped = [
         (node, Scope(terms, draft.findings.of_a_policy(), draft.digest, *declared)) for node, terms in nodes
     ]
+    if functions:
+        return [(with_functions(node, functions, scope.findings), scope) for node, scope in scoped]
+    return scoped
 
 
 def _parsed(draft: _Draft, policies: Sequence[Policy]) -> ParsedDocument:

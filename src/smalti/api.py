@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -196,6 +197,16 @@ class Choices(EngineChoices, total=False):
     """1,000,000 when not given; where it is given, the output is written as parts."""
     parameters: Sequence[str]
     """A stronger guarantee than the policy's, each `WORD=VALUE`, for example `k=20`."""
+    facts: Sequence[str]
+    """What is true of the world or the party, each `OPERAND=VALUE`."""
+    stated_by: Sequence[str]
+    """On whose word facts are stated, each `OPERAND=PARTY`; the party's own otherwise."""
+    accepted: Sequence[str]
+    """The clauses that the party accepts, each `CLAUSE` or `CLAUSE=VALUE`."""
+    on_behalf_of: str | None
+    """Whom they bind: the party, and nobody else."""
+    agreed: str | datetime | None
+    """When the agreement was made, with its time zone."""
     query: "Query | AnyPath | Mapping[str, object] | None"
     """The query of a release: its file, the same as an object, or what `smalti.query` returned. Not needed
     where the policy permits exactly one release."""
@@ -379,6 +390,13 @@ def _request(
         asks=tuple(
             fact_text.about(fact_text.parameter(written, "parameters (--with)"), target)
             for written in choices.get("parameters", ())
+        ),
+        stated=fact_text.stated(
+            choices.get("facts", ()),
+            choices.get("stated_by", ()),
+            choices.get("accepted", ()),
+            choices.get("on_behalf_of"),
+            choices.get("agreed"),
         ),
         query=_query(choices.get("query")),
         options=_options(

@@ -70,6 +70,7 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         RegistryError: the registry cannot be read, or the decision cannot be logged.
     """
     targets = (target,) if isinstance(target, str) else tuple(target)
+    world = fact_text.stated(facts, stated_by, accepted, on_behalf_of, agreed)
     request = Request(
         party=iri(party, "party (--as)"),
         action=word(Kind.ACTION, action, "action (--action)"),
@@ -78,14 +79,10 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         rule=None if rule is None else iri(rule, "rule (--rule)"),
         parameters=tuple(fact_text.parameter(written, "parameters (--with)") for written in parameters),
         time=fact_text.time(time, "time (--time)") if isinstance(time, str) else time,
-        facts=fact_text.said_by(
-            [fact_text.fact(written, "facts (--fact)") for written in facts],
-            stated_by,
-            "stated_by (--stated-by)",
-        ),
-        accepted=tuple(fact_text.acceptance(written, "accepted (--accept)") for written in accepted),
-        on_behalf_of=None if on_behalf_of is None else iri(on_behalf_of, "on_behalf_of (--on-behalf-of)"),
-        agreed=fact_text.time(agreed, "agreed (--agreed)") if isinstance(agreed, str) else agreed,
+        facts=world.facts,
+        accepted=world.accepted,
+        on_behalf_of=world.on_behalf_of,
+        agreed=world.agreed,
         fulfilled=frozenset(iri(duty, "fulfilled (--fulfilled)") for duty in fulfilled),
         understands_limits=understands_limits,
     )

@@ -10,6 +10,7 @@ from smalti.cli.options import (
     format_option,
     parameter_option,
     registry_option,
+    statement_options,
 )
 
 if TYPE_CHECKING:
@@ -131,16 +132,7 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
               help="A source, an output or a version; repeat it to request several jointly.")  # fmt: skip
 @click.option("--rule", metavar="UID", help="The permission to rely on, where several match.")
 @click.option("--time", metavar="TIME", help="Its time, such as 2026-05-01T12:00:00Z.  [default: now]")
-@click.option("--fact", "facts", multiple=True, metavar="OPERAND=VALUE",
-              help="A fact about the world or the party, by left operand.")  # fmt: skip
-@click.option("--stated-by", multiple=True, metavar="OPERAND=PARTY",
-              help="On whose word a fact is stated.  [default: the --as party's]")  # fmt: skip
-@click.option("--accept", "accepted", multiple=True, metavar="CLAUSE[=VALUE]",
-              help="A clause that is accepted: an obligation between people, by left operand; as the rule"
-                   " states it, or with this value alone.")  # fmt: skip
-@click.option("--on-behalf-of", metavar="PARTY",
-              help="Whom accepted clauses bind; required with --accept, and the --as party.")  # fmt: skip
-@click.option("--agreed", metavar="TIME", help="When the agreement was made.")
+@statement_options
 @click.option("--fulfilled", multiple=True, metavar="UID",
               help="A duty that has been fulfilled; never one to anonymize.")  # fmt: skip
 @parameter_option

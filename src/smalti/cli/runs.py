@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from smalti.cli.options import FINDINGS, asker_options, format_option, parameter_option, registry_option
+from smalti.cli.options import (
+    FINDINGS,
+    asker_options,
+    format_option,
+    parameter_option,
+    registry_option,
+    statement_options,
+)
 
 if TYPE_CHECKING:
     from smalti.api import PolicyDocument
@@ -47,6 +54,7 @@ def _run_options(command: Command) -> Command:
         click.option("--signature", metavar="FILE",
                      help="The policy's detached signature; required once a key is trusted for its owner."),
         parameter_option,
+        statement_options,
         click.option("--query", metavar="FILE",
                      help="The statistics to release under a policy with differential privacy; optional"
                      " where it permits exactly one."),
