@@ -184,8 +184,8 @@ declares words of a data market. Its statements:
 
 {table}
 
-Any other statement is refused, and so are circles, and declarations of words and profiles that smalti ships
-or that another party has declared. An operand that two vocabularies declare differently is unknown. Policies
+Any other statement is refused, and so are circles, declarations of words and profiles that smalti ships, and
+a profile that another party has declared. An operand that two vocabularies declare differently is unknown. Policies
 may use the words of vocabularies that their issuer added or trusts; a policy with a profile that none of
 these defines stops `decide`, `plan`, `run` and `policy add`, and `check` warns (P317). The words of a
 decision are those that count for its target.
@@ -198,8 +198,8 @@ decision are those that count for its target.
 | clause | is satisfied where the request accepts the clause (`--accept`) for the requesting party (`--on-behalf-of`), as the rule states it or with one value; otherwise unknown, so that a permission does not apply, and a prohibition does. A clause never keeps a prohibition from applying |"""  # noqa: E501
 
 _DATA_SPACES = """\
-These vocabularies are shipped, and count always. Their words are used by their whole IRIs, or with a prefix.
-Profiles: {profiles}."""
+These vocabularies are shipped, and count always. Their words are used by their whole IRIs, or with a
+prefix. Profiles: {profiles}."""
 
 _DOES = {
     OperandKind.FACT: "compares what the request states; nothing stated: unknown",
