@@ -218,7 +218,6 @@ def read_vocabulary(document: bytes, name: str) -> Vocabulary:
         notations=tuple(sorted(reading.notations)),
         functions=_functions(kinds, reading),
     )
-    _check_profiles(vocabulary, reading)
     _check_circles(reading)
     reading.check()
     STANDARD.with_(vocabulary)
@@ -298,8 +297,10 @@ def _read_notation(term: IRI | None, object_: "Node", reading: _Reading) -> None
 
 
 def _check_own(term: IRI, reading: _Reading, *, is_new: bool = True) -> None:
-    """Refuse a declaration of a word that smalti ships."""
-    if is_new and canonical(term).startswith(_SHIPPED):
+    """Refuse a declaration of a word or a profile that smalti ships."""
+    if term in STANDARD.profiles:
+        reading.fail(f"it claims the profile {quoted(term)}, which smalti ships: {_OWN_WAY_OUT}")
+    elif is_new and canonical(term).startswith(_SHIPPED):
         reading.fail(f"it declares {quoted(term)} anew, in a namespace that is not its own: {_OWN_WAY_OUT}")
 
 
@@ -486,11 +487,6 @@ def _functions(kinds: dict[IRI, _Kind], reading: _Reading) -> tuple[tuple[IRI, I
         else:
             functions.append((term, min(whole)))
     return tuple(functions)
-
-
-def _check_profiles(vocabulary: Vocabulary, reading: _Reading) -> None:
-    for profile in sorted(vocabulary.profiles & STANDARD.profiles):
-        reading.fail(f"it claims the profile {quoted(profile)}, which smalti ships: {_OWN_WAY_OUT}")
 
 
 def _check_circles(reading: _Reading) -> None:
