@@ -38,7 +38,7 @@ class Vocabularies:
         """
         if stored.digest not in self._read:
             try:
-                self._read[stored.digest] = _read(stored.document, stored.name)
+                self._read[stored.digest] = _read(stored.document, stored.name, is_stored=True)
             except PolicyError:
                 raise RegistryError(
                     stored.name,
@@ -294,7 +294,7 @@ def _to_stored(row: Row[tuple[Any, ...]]) -> StoredHierarchy:
     return StoredHierarchy(row.name, row.number, row.digest, row.content, party, added_at, removed_at)
 
 
-def _read(document: bytes, name: str) -> Vocabulary:
+def _read(document: bytes, name: str, *, is_stored: bool = False) -> Vocabulary:
     from smalti.policy.read.vocabularies import read_vocabulary  # noqa: PLC0415 (it needs rdflib)
 
-    return read_vocabulary(document, name)
+    return read_vocabulary(document, name, is_stored=is_stored)

@@ -159,6 +159,7 @@ class _Reading:
     """What was read from one document."""
 
     name: str
+    is_stored: bool
     types: dict[IRI, set[_Kind]] = field(default_factory=dict)
     concepts: set[IRI] = field(default_factory=set)
     """Terms that are `skos:Concept`: purposes, unless another statement determines their kind."""
@@ -187,18 +188,20 @@ class _Reading:
             raise PolicyError(self.name, text + more, "a vocabulary with only the supported statements")
 
 
-def read_vocabulary(document: bytes, name: str) -> Vocabulary:
+def read_vocabulary(document: bytes, name: str, *, is_stored: bool = False) -> Vocabulary:
     """Read a data market's own vocabulary.
 
     Args:
         document: Turtle or JSON-LD (with shipped contexts and own prefixes alone), UTF-8, at most 16 MiB.
         name: how messages call it.
+        is_stored: whether it was read before: an earlier smalti may have shipped fewer words. What it
+            repeats of shipped ones changes nothing.
 
     Raises:
         PolicyError: it is neither, is too large, has an unsupported statement or a circle, changes a
             standard action or purpose, or declares a word or a profile that smalti ships.
     """
-    reading = _Reading(name)
+    reading = _Reading(name, is_stored)
     for subject, predicate, object_ in _graph(document, name):
         _read_statement(str(predicate), subject, object_, reading)
     reading.check()
@@ -298,6 +301,8 @@ def _read_notation(term: IRI | None, object_: "Node", reading: _Reading) -> None
 
 def _check_own(term: IRI, reading: _Reading, *, is_new: bool = True) -> None:
     """Refuse a declaration of a word or a profile that smalti ships."""
+    if reading.is_stored:
+        return
     if term in STANDARD.profiles:
         reading.fail(f"it claims the profile {quoted(term)}, which smalti ships: {_OWN_WAY_OUT}")
     elif is_new and canonical(term).startswith(_SHIPPED):
