@@ -24,8 +24,8 @@ VOCABULARY = """
 x:profile a skos:Collection ; skos:member x:Tier, x:Runs, x:Warranty, x:look .
 x:look a odrl:Action ; odrl:includedIn odrl:use .
 x:Tier a odrl:LeftOperand ; rdfs:range xsd:string .
-x:Warranty smalti:kind smalti:Clause ; rdfs:range xsd:string .
-x:Runs smalti:kind smalti:Count .
+x:Warranty smalti:operandKind smalti:Clause ; rdfs:range xsd:string .
+x:Runs smalti:operandKind smalti:Count .
 """
 TIER = {"leftOperand": "x:Tier", "operator": "eq", "rightOperand": "gold"}
 WARRANTY = {"leftOperand": "x:Warranty", "operator": "eq", "rightOperand": "none"}
@@ -119,7 +119,9 @@ def test_a_process_that_goes_on_sees_what_a_vocabulary_declares_by_now(tmp_path:
             assert api.decide(registry=registry, **asked).is_permitted
             registry.remove_hierarchy("own", OWNER)
             assert not api.decide(registry=registry, **asked).is_permitted
-            as_clause = VOCABULARY.replace("x:Tier a odrl:LeftOperand", "x:Tier smalti:kind smalti:Clause")
+            as_clause = VOCABULARY.replace(
+                "x:Tier a odrl:LeftOperand", "x:Tier smalti:operandKind smalti:Clause"
+            )
             registry.add_hierarchy(as_clause.encode(), "own", OWNER)
             assert not api.decide(registry=registry, **asked).is_permitted
             registry.add_hierarchy(VOCABULARY.encode(), "own", OWNER)

@@ -22,7 +22,7 @@ class OperandKind(StrEnum):
     """An obligation between people, which no machine decides: a request accepts it, or does not."""
 
 
-KIND: Final = IRI(SMALTI + "kind")
+KIND: Final = IRI(SMALTI + "operandKind")
 OPERATOR_ALLOWED: Final = IRI(SMALTI + "operator")
 STATED_BY: Final = IRI(SMALTI + "statedBy")
 KINDS: Final = {IRI(SMALTI + kind.name.capitalize()): kind for kind in OperandKind}

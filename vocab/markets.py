@@ -147,7 +147,8 @@ def _lines(market: Market) -> Iterator[str]:
         operators = ", ".join(f"odrl:{name}" for name in sorted(operand.only_operators))
         allowed = f"\n    smalti:operator {operators} ;" if operators else ""
         yield (
-            f"\n<{operand.iri}> a odrl:LeftOperand ;\n    smalti:kind smalti:{operand.kind.capitalize()} ;"
+            f"\n<{operand.iri}> a odrl:LeftOperand ;"
+            f"\n    smalti:operandKind smalti:{operand.kind.capitalize()} ;"
             f"\n    rdfs:range {_RANGES[operand.range]} ;{allowed}"
             f'\n    skos:definition "{operand.definition}" .'
         )

@@ -636,7 +636,8 @@ def stored(
     signed = db.policy_signatures.c.policy == db.policies.c.id
     full = _with_content(query).add_columns(db.policy_signatures.c.key)
     rows = connection.execute(full.outerjoin(db.policy_signatures, signed).order_by(db.policies.c.id)).all()
-    return tuple(_to_stored(connection, reader, row) for row in rows)
+    current = declarations(connection, reader.vocabularies)
+    return tuple(_to_stored(connection, reader, row, current) for row in rows)
 
 
 def _with_content(query: Select[tuple[Any, ...]]) -> Select[tuple[Any, ...]]:
@@ -645,7 +646,9 @@ def _with_content(query: Select[tuple[Any, ...]]) -> Select[tuple[Any, ...]]:
     )
 
 
-def _to_stored(connection: Connection, reader: Reader, row: Row[tuple[Any, ...]]) -> StoredPolicy:
+def _to_stored(
+    connection: Connection, reader: Reader, row: Row[tuple[Any, ...]], current: Declarations
+) -> StoredPolicy:
     targets = select(db.policy_targets.c.target).where(db.policy_targets.c.policy == row.id)
     return StoredPolicy(
         uid=IRI(row.uid),
@@ -654,7 +657,7 @@ def _to_stored(connection: Connection, reader: Reader, row: Row[tuple[Any, ...]]
         name=row.name,
         issuer=IRI(row.issuer),
         targets=frozenset(IRI(target) for target in connection.execute(targets).scalars()),
-        policy=reader.row(connection, row),
+        policy=reader.row(connection, row, current),
         added_at=to_time(row.added_at),
         revoked_at=to_time(row.revoked_at) if row.revoked_at else None,
         signed_by=row.key,

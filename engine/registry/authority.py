@@ -775,10 +775,12 @@ def _imply(judge: _Judge, question: _Question, explicit: Decision, visited: froz
     """Grant what the implicit rule grants, unless a prohibition about the output forbids it."""
     failures: list[Reason] = []
     grounds: list[Reason] = []
+    clauses: list[Comparison] = []
     for version in question.versions:
-        failed, held = _version_is_readable(judge, question.request, version, visited)
+        failed, held, accepted = _version_is_readable(judge, question.request, version, visited)
         failures += failed
         grounds += held
+        clauses += accepted
     if failures and explicit.is_limited:
         return explicit
     if failures:
@@ -795,15 +797,19 @@ def _imply(judge: _Judge, question: _Question, explicit: Decision, visited: froz
         return decision
     text = "by the implicit rule: who may view all inputs may view the output"
     reasons = (Reason(text, rule=IMPLICIT_RULE), *grounds)
-    return replace(decision, reasons=reasons)
+    named = tuple(dict.fromkeys(clauses))
+    grants = tuple(replace(grant, clauses=(*grant.clauses, *named)) for grant in decision.grants)
+    return replace(decision, reasons=reasons, grants=grants)
 
 
 def _version_is_readable(
     judge: _Judge, request: Request, version: VersionEntry, visited: frozenset[IRI]
-) -> tuple[list[Reason], list[Reason]]:
+) -> tuple[list[Reason], list[Reason], list[Comparison]]:
+    """Why a version may not be read, by what else it may, and the clauses that this depends on."""
     name = f"version {version.number} of `{version.target}`"
     failures = _source_rule_failures(judge, request, version, name)
     grounds = [Reason(f"of {name}: {COUNTED_ROWS}")] if version.counts_rows else []
+    clauses: list[Comparison] = []
     for target in _input_targets(judge.snapshot, version):
         if target in visited:
             failures.append(Reason(f"{name} was made from `{target}`, which is already being decided"))
@@ -812,6 +818,7 @@ def _version_is_readable(
         input_decision = _decide(judge, input_request, None, visited)
         plain = [grant for grant in input_decision.grants if _shows_only_granted(judge, grant, version)]
         if plain:
+            clauses += [clause for grant in plain for clause in grant.clauses]
             rules = ", ".join(f"`{grant.permission.uid}`" for grant in plain)
             grounds.append(Reason(f"reading `{target}`, an input of {name}, is permitted by {rules}"))
         elif input_decision.grants:
@@ -822,7 +829,7 @@ def _version_is_readable(
         else:
             failures.append(Reason(f"reading `{target}`, an input of {name}, is not permitted"))
             failures += input_decision.reasons
-    return failures, grounds
+    return failures, grounds, clauses
 
 
 def _source_rule_failures(

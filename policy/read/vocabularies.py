@@ -4,7 +4,7 @@
 |---|---|
 | `a odrl:Party`, `odrl:PartyCollection`, `odrl:Asset`, `odrl:AssetCollection`, `dcat:Dataset`, `odrl:Action`, `skos:Concept`, `dpv:Purpose` | of which kind a term is |
 | `a odrl:LeftOperand` | facts stated under this left operand are used |
-| `smalti:kind` | a left operand is a `smalti:Fact`, which the request states (the default), a `smalti:Clock` (the time of the request), a `smalti:Count` (the outputs recorded for the requester) or a `smalti:Clause`, which the request accepts |
+| `smalti:operandKind` | a left operand is a `smalti:Fact`, which the request states (the default), a `smalti:Clock` (the time of the request), a `smalti:Count` (the outputs recorded for the requester) or a `smalti:Clause`, which the request accepts |
 | `rdfs:range` | a left operand is compared with values of a datatype of XML Schema, or with concepts of a scheme |
 | `smalti:operator` | a left operand is used with this operator of ODRL, and with others that are listed so; without any, with all that its range supports |
 | `smalti:statedBy` | a fact counts only on the word of this party, or of a member of it |
@@ -434,7 +434,7 @@ def _kind(term: IRI, reading: _Reading) -> OperandKind:
     stated = reading.objects(term, KIND)
     if stated - KINDS.keys() or len(stated) > 1:
         listed = ", ".join(f"`smalti:{iri.removeprefix(SMALTI)}`" for iri in KINDS)
-        reading.fail(f"the `smalti:kind` of {quoted(term)} is not one of {listed}")
+        reading.fail(f"the `smalti:operandKind` of {quoted(term)} is not one of {listed}")
         return OperandKind.CLAUSE
     return KINDS[min(stated)] if stated else OperandKind.FACT
 

@@ -100,8 +100,8 @@ def check(
     Args:
         document: its path; JSON-LD, or Turtle when the name ends in `.ttl`.
         dataset: a CSVW description to check columns against.
-        vocabularies: groups, purposes, assets and left operands of your own, as `smalti vocabulary add`
-            takes them, in Turtle.
+        vocabularies: groups, purposes, assets, profiles and left operands of your own, as `smalti
+            vocabulary add` takes them, in Turtle or JSON-LD.
 
     Raises:
         UsageError: the description or a vocabulary cannot be read; problems of the document are findings.

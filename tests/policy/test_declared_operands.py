@@ -18,7 +18,8 @@ from smalti.policy.decide.conditions import comparisons
 from smalti.policy.decide.decision import Acceptance, Effect, Fact, Request
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.findings.diagnostics import Severity
-from smalti.policy.lint.needs import needs_of
+from smalti.policy.lint.needs import needed_statements, needs_of
+from smalti.policy.model.meaning import meaning_digest
 from smalti.policy.model.model import (
     Asset,
     Comparison,
@@ -37,6 +38,7 @@ from smalti.policy.model.model import (
 )
 from smalti.policy.read.parse import ParsedDocument, parse, parse_all, require
 from smalti.policy.read.vocabularies import read_vocabulary
+from smalti.policy.say.serialize import serialize
 from smalti.vocab.declarations import OperandKind
 from smalti.vocab.markets import IN_FORCE_DATE, OPERANDS
 from smalti.vocab.odrl import Measured
@@ -69,7 +71,7 @@ x:asia skos:inScheme x:Regions .
 x:Rating a odrl:LeftOperand ; rdfs:range xsd:decimal ; smalti:statedBy x:chamber .
 x:clerk odrl:partOf x:chamber . x:chamber a odrl:PartyCollection .
 x:Audited a odrl:LeftOperand ; rdfs:range xsd:boolean .
-x:Runs smalti:kind smalti:Count .
+x:Runs smalti:operandKind smalti:Count .
 x:consumer rdfs:subPropertyOf odrl:assignee .
 """
 MARKET = STANDARD.with_(read_vocabulary(VOCABULARY, "market.ttl"))
@@ -204,7 +206,7 @@ def test_a_misspelt_operand_of_a_market_is_unknown_and_the_nearest_is_named() ->
 
 def test_a_column_of_a_target_stays_a_column() -> None:
     own = read_vocabulary(
-        f"<{VISITS}/age> a <{ODRL}LeftOperand> ; <https://w3id.org/smalti#kind>"
+        f"<{VISITS}/age> a <{ODRL}LeftOperand> ; <https://w3id.org/smalti#operandKind>"
         " <https://w3id.org/smalti#Clause> .".encode(),
         "own.ttl",
     )
@@ -558,3 +560,31 @@ def test_none_permits_when_a_needed_fact_or_clause_is_missing(
     assert effect(asked, decided) is Effect.PERMIT
     for leaf in limits:
         assert effect(without(asked, leaf.operand), decided) is Effect.DENY
+
+
+def test_a_check_says_what_a_permission_needs() -> None:
+    rated = compared(x("Rating"), "gteq", 4)
+    timed = compared(IN_FORCE_DATE, "lteq", "contractAgreement+30d")
+    needing = policy(MARKET, permission=[rule(rated, clause("eq", "a"), timed), rule(uid=x("2"))])
+    (note,) = needed_statements(needing, MARKET)
+    assert note.code == "P624"
+    assert note.where == needing.permissions[0].where
+    for part in (
+        f"state the fact `{x('Rating')}` (on the word of {x('chamber')})",
+        f"accept the clause `{LIABILITY}`",
+        "state the date of their agreement",
+    ):
+        assert part in note.message
+
+
+def test_the_canonical_document_says_the_same() -> None:
+    limits = [compared(its.iri, min(its.operators), _VALUES[its.range]) for its in OPERANDS.values()]
+    limits += [
+        compared(IN_FORCE_DATE, "lteq", "contractAgreement+30d"),
+        compared(x("Region"), "eq", "IT"),
+        compared(x("Region"), "eq", {"@id": "x:asia"}),
+        compared(x("Audited"), "eq", True),
+    ]
+    read = policy(MARKET, profile="x:profile", permission=[rule(*limits, action={"@id": "x:look"})])
+    again = require(parse(serialize(read), "again.jsonld", hierarchies=MARKET))
+    assert meaning_digest(again) == meaning_digest(read)

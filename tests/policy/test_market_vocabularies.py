@@ -68,7 +68,8 @@ x:Regions a skos:ConceptScheme .
 x:europe skos:inScheme x:Regions ; skos:notation "EU" .
 x:italy skos:broader x:europe ; skos:notation "IT" .
 x:Seats a odrl:LeftOperand ; rdfs:range xsd:integer .
-x:Now smalti:kind smalti:Clock . x:Runs smalti:kind smalti:Count . x:Warranty smalti:kind smalti:Clause .
+x:Now smalti:operandKind smalti:Clock . x:Runs smalti:operandKind smalti:Count .
+x:Warranty smalti:operandKind smalti:Clause .
 x:consumer rdfs:subPropertyOf odrl:assignee .
 """
 
@@ -141,27 +142,27 @@ def test_json_ld_that_is_not_understood_is_refused(document: object, words: str)
     ("text", "words"),
     [
         ("odrl:purpose a odrl:LeftOperand .", "`http://www.w3.org/ns/odrl/2/purpose` anew"),
-        ("odrl:count smalti:kind smalti:Clause .", "anew.*a word of your own"),
+        ("odrl:count smalti:operandKind smalti:Clause .", "anew.*a word of your own"),
         ("odrl:read a odrl:Action .", "anew"),
         ("odrl:look odrl:includedIn odrl:use .", "anew"),
         ("<https://www.w3.org/ns/odrl/2/purpose> a odrl:LeftOperand .", "anew"),
-        ("cx:Membership a odrl:LeftOperand ; smalti:kind smalti:Fact .", "anew"),
-        ("cx:Liability smalti:kind smalti:Fact .", "anew"),
+        ("cx:Membership a odrl:LeftOperand ; smalti:operandKind smalti:Fact .", "anew"),
+        ("cx:Liability smalti:operandKind smalti:Fact .", "anew"),
         ("smalti:budgetEpsilon rdfs:range xsd:string .", "anew"),
         ("cx: a skos:Collection .", "claims the profile"),
         ("cx:profile2509 skos:member x:a . x:a a odrl:LeftOperand .", "claims the profile"),
         ("<https://w3id.org/dpv/odrl#> a skos:Collection .", "claims the profile"),
         ("<http://www.w3.org/ns/odrl/2/core> skos:member x:a . x:a a odrl:Action .", "claims the profile"),
-        ("x:a smalti:kind smalti:Rumour .", "is not one of `smalti:Fact`"),
-        ("x:a smalti:kind smalti:Fact, smalti:Clause .", "is not one of"),
+        ("x:a smalti:operandKind smalti:Rumour .", "is not one of `smalti:Fact`"),
+        ("x:a smalti:operandKind smalti:Fact, smalti:Clause .", "is not one of"),
         ("x:a rdfs:range xsd:hexBinary .", "datatype .* is not supported"),
         ("x:a rdfs:range xsd:string, xsd:integer .", "several ranges"),
         ("x:a rdfs:range xsd:string ; smalti:operator odrl:lt .", "does not support the operator `lt`"),
         ("x:a smalti:operator x:near .", "does not support the operator"),
-        ("x:a smalti:kind smalti:Clock ; rdfs:range xsd:string .", "is a clock, and so must be"),
-        ("x:a smalti:kind smalti:Count ; rdfs:range xsd:string .", "is a count, and so must be"),
-        ("x:a smalti:kind smalti:Clause ; smalti:statedBy x:b .", "is about facts"),
-        ('x:a smalti:kind "Fact" .', "the text `Fact`"),
+        ("x:a smalti:operandKind smalti:Clock ; rdfs:range xsd:string .", "is a clock, and so must be"),
+        ("x:a smalti:operandKind smalti:Count ; rdfs:range xsd:string .", "is a count, and so must be"),
+        ("x:a smalti:operandKind smalti:Clause ; smalti:statedBy x:b .", "is about facts"),
+        ('x:a smalti:operandKind "Fact" .', "the text `Fact`"),
         ("x:a skos:notation x:b .", "is not a text"),
         ("x:a rdfs:subPropertyOf odrl:duty .", "which is not one of"),
         ("x:a rdfs:subPropertyOf odrl:assignee, odrl:assigner .", "which is not one of"),
@@ -178,8 +179,8 @@ def test_a_declaration_that_is_not_its_own_or_not_understood_is_refused(text: st
 
 
 def test_what_two_vocabularies_declare_differently_is_unknown() -> None:
-    one = read(turtle("x:Warranty a odrl:LeftOperand ; smalti:kind smalti:Clause ."), "one.ttl")
-    other = read(turtle("x:Warranty a odrl:LeftOperand ; smalti:kind smalti:Fact ."), "other.ttl")
+    one = read(turtle("x:Warranty a odrl:LeftOperand ; smalti:operandKind smalti:Clause ."), "one.ttl")
+    other = read(turtle("x:Warranty a odrl:LeftOperand ; smalti:operandKind smalti:Fact ."), "other.ttl")
     assert STANDARD.with_(one, one).declaration(x("Warranty")) is not None
     for both in (STANDARD.with_(one, other), STANDARD.with_(one).with_(other)):
         assert both.declaration(x("Warranty")) is None

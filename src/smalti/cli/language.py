@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="FILE",
     type=click.Path(),
-    help="Groups, purposes and left operands of your own, in Turtle; may be repeated.",
+    help="Groups, purposes, profiles and left operands of your own; may be repeated.",
 )
 @click.option("--strict", is_flag=True, help="Exit with code 1 on warnings, too.")
 @format_option("human", "json", "sarif", "github")
