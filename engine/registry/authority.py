@@ -439,9 +439,11 @@ def _with_counts(judge: _Judge, question: _Question) -> Request:
 def _not_understood(snapshot: Snapshot, entries: Iterable[Entry]) -> Reason | None:
     for entry in entries:
         if snapshot.policy(entry) is None:
-            return Reason(
-                "this version of smalti does not understand it, which denies the request", entry.uid
+            text = (
+                "this version of smalti does not understand it, or a vocabulary that it needs has ended,"
+                " which denies the request"
             )
+            return Reason(text, entry.uid)
     return None
 
 

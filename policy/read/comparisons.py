@@ -54,6 +54,10 @@ SETS: Final = frozenset({Operator.IS_ALL_OF, Operator.IS_ANY_OF, Operator.IS_NON
 """The operators that compare with a list (ODRL IM 2.5.1)."""
 
 
+_COMPARED: Final = 2000
+"""The most declared operands that a misspelt one is compared with."""
+
+
 @dataclass(frozen=True, slots=True)
 class WrittenComparison:
     """One comparison whose operator is known, and whose operand is a word or allowed at its place."""
@@ -195,10 +199,10 @@ def _operand(
     if name is None:
         return None
     iri = IRI(canonical_word(name, scope))
-    declarations = scope.hierarchies.declarations
     is_declared = scope.hierarchies.declaration(iri) is not None
     if iri in _OPERANDS or odrl_name(iri) in LEFT_OPERANDS or is_declared or is_foreign(iri):
         return iri, name
+    declarations = list(scope.hierarchies.declarations)[:_COMPARED]
     candidates = [
         *spellings((*_OPERANDS, *declarations), scope),
         *LEFT_OPERANDS,

@@ -295,7 +295,7 @@ def _concept(
     if typed is None or is_of_scheme:
         return typed
     shown = typed.text if isinstance(typed, Text) else typed.iri if isinstance(typed, Named) else ""
-    names = [*scheme.by_notation, *scheme.concepts]
+    names = [*scheme.by_notation, *scheme.concepts][:_COMPARED]
     listed = ", ".join(quoted(name) for name in sorted(scheme.by_notation or scheme.concepts)[:_LISTED])
     message = f"{quoted(written.shown)} must be {declaration.range}, not {_shown(typed)}"
     help_ = scope.findings.did_you_mean(shown, names) or (f"write one such as {listed}" if listed else "")
@@ -305,6 +305,8 @@ def _concept(
 
 _LISTED: Final = 6
 """The most values that a help lists."""
+_COMPARED: Final = 2000
+"""The most words that a misspelt one is compared with."""
 
 _TYPES: Final[dict[Measured, tuple[type[model.Value], ...]]] = {
     Measured.WHOLE_NUMBER: (Number,),
@@ -398,7 +400,7 @@ def _report_unknown(written: WrittenComparison, as_column: str, scope: Scope) ->
     )
     namespace = written.operand.rpartition("#")[0] or written.operand.rpartition("/")[0]
     declared = (iri for iri in scope.hierarchies.declarations if iri.startswith(namespace))
-    nearest = scope.findings.did_you_mean(written.operand, sorted(declared))
+    nearest = scope.findings.did_you_mean(written.operand, sorted(declared)[:_COMPARED])
     help_ = nearest or f"declare it in a vocabulary (`a odrl:LeftOperand`){as_column}"
     scope.findings.warning("P508", written.operand_name.place, message, help_)
 

@@ -461,23 +461,26 @@ def _range(term: IRI, kind: OperandKind, reading: _Reading) -> tuple[Measured, I
 
 def _schemes(kinds: dict[IRI, _Kind], reading: _Reading) -> tuple[tuple[IRI, IRI], ...]:
     """The concepts of each scheme: what is narrower than one of them is in it, too."""
-    above: dict[IRI, set[IRI]] = {}
-    for subject, _, object_ in reading.related:
+    below: dict[IRI, list[IRI]] = {}
+    for subject, predicate, object_ in reading.related:
         if kinds.get(subject) is _Kind.VALUE:
-            above.setdefault(subject, set()).add(object_)
-    pairs = {
+            below.setdefault(object_, []).append(subject)
+            if predicate == _EXACT:
+                below.setdefault(subject, []).append(object_)
+    pairs: set[tuple[IRI, IRI]] = set()
+    pending = [
         (concept, scheme)
         for (concept, predicate), schemes in reading.declared.items()
         for scheme in schemes
         if predicate == _IN_SCHEME
-    }
-    for concept in above:
-        pending, seen = [concept], set[IRI]()
-        while pending:
-            broader = pending.pop()
-            pairs |= {(concept, scheme) for scheme in reading.objects(broader, _IN_SCHEME)}
-            seen.add(broader)
-            pending += above.get(broader, set()) - seen
+    ]
+    while pending and len(pairs) <= MOST_STATEMENTS:
+        concept, scheme = pair = pending.pop()
+        if pair not in pairs:
+            pairs.add(pair)
+            pending += ((narrower, scheme) for narrower in below.get(concept, ()))
+    if pending:
+        reading.fail(f"its concepts are in schemes more than {MOST_STATEMENTS} times")
     return tuple(sorted(pairs))
 
 

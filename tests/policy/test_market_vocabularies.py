@@ -187,6 +187,19 @@ def test_what_two_vocabularies_declare_differently_is_unknown() -> None:
         assert both.disputed == {x("Warranty")}
 
 
+def test_concepts_are_in_the_schemes_of_broader_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "x:a skos:inScheme x:s, x:t . x:b skos:broader x:a . x:c skos:broader x:b ; skos:exactMatch x:d ."
+    )
+    schemes = STANDARD.with_(read(turtle(text), "market.ttl")).schemes
+    assert {name: schemes[x(name)].concepts for name in "st"} == {
+        name: {x("a"), x("b"), x("c"), x("d")} for name in "st"
+    }
+    monkeypatch.setattr("smalti.policy.read.vocabularies.MOST_STATEMENTS", 5)
+    with pytest.raises(PolicyError, match="in schemes more than 5 times"):
+        read(turtle(text), "market.ttl")
+
+
 def test_a_text_of_several_concepts_stands_for_none() -> None:
     text = 'x:a skos:inScheme x:s ; skos:notation "1" . x:b skos:inScheme x:s ; skos:notation "1" .'
     assert STANDARD.with_(read(turtle(text), "market.ttl")).schemes[x("s")].by_notation == {}
