@@ -6,6 +6,7 @@ from typing import Final
 
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.findings import quoted
+from smalti.policy.read.comparisons import is_foreign_word
 from smalti.policy.read.properties import Place, check_properties
 from smalti.policy.read.values import (
     Scope,
@@ -128,6 +129,12 @@ def _is_known(action: Action, scope: Scope) -> bool:
         help_ = "declare that it is `odrl:includedIn` `odrl:use`, `odrl:transfer` or a narrower action"
         scope.findings.error("P305", action.name.place, message, help_)
         return False
+    if scope.has_unknown_profile and not scope.stops_at_profiles and is_foreign_word(action.iri):
+        message = (
+            f"the action {quoted(action.name.written)} is unknown, as the profile is that may define it"
+        )
+        scope.findings.warning("P305", action.name.place, message, "add a vocabulary that defines it")
+        return True
     names = [odrl_name(iri) or iri for iri in _ACTIONS if odrl_name(iri)]
     candidates = [*names, *(f"odrl:{name}" for name in names), *spellings(_ACTIONS, scope)]
     unknown_word("P305", action.name, "action", candidates, scope)

@@ -160,9 +160,14 @@ def read_comparison(
     return WrittenComparison(*operand, *operator, values, unit, unit_place, node.place)
 
 
+def is_foreign_word(iri: IRI) -> bool:
+    """Whether an IRI is in none of the namespaces whose words are known."""
+    return not iri_problem(iri) and not iri.startswith(_VOCABULARIES)
+
+
 def is_foreign_iri(iri: IRI, under: tuple[IRI, ...]) -> bool:
     """Whether an IRI is no word, but may name a column or a fact: below a target, or any HTTP IRI."""
-    if iri_problem(iri) or iri.startswith(_VOCABULARIES):
+    if not is_foreign_word(iri):
         return False
     return is_under(iri, under) or iri.startswith(("http://", "https://"))
 

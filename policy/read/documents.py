@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.document.nodes import Node, nodes_below
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.circles import on_circles
@@ -40,6 +41,7 @@ from smalti.policy.read.values import (
     unknown_word,
     values_of,
 )
+from smalti.vocab.aliases import canonical
 from smalti.vocab.odrl import CONFLICT_STRATEGIES, POLICY_TYPES
 from smalti.vocab.terms import (
     AGREEMENT,
@@ -218,6 +220,13 @@ def _read_profiles(node: Node, inherited: Inherited, scope: Scope) -> tuple[IRI,
             help_ = scope.findings.did_you_mean(name.written, sorted(known_profiles)) or way_out
             report("P317", name.place, message, help_)
     return tuple(sorted(profiles))
+
+
+def names_unknown_profile(node: Node, hierarchies: Hierarchies) -> bool:
+    """Whether a policy names a profile that no vocabulary here defines."""
+    prop = node.get(PROFILE)
+    names = [value.name for value in prop.values if isinstance(value, Node)] if prop is not None else []
+    return any(canonical(name.iri) not in hierarchies.profiles for name in names if name is not None)
 
 
 def _read_conflict(node: Node, scope: Scope) -> ConflictStrategy | None:

@@ -15,7 +15,7 @@ from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import Findings
 from smalti.policy.findings.render import render_human
 from smalti.policy.model.model import Policy
-from smalti.policy.read.documents import check_described_once, read_policy
+from smalti.policy.read.documents import check_described_once, names_unknown_profile, read_policy
 from smalti.policy.read.functions import with_functions
 from smalti.policy.read.inheritance import (
     Family,
@@ -210,7 +210,17 @@ def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
         check_described_once([node for node, _ in nodes], scope)
     declared, functions = (draft.hierarchies, draft.stops_at_profiles), draft.hierarchies.functions
     scoped = [
-        (node, Scope(terms, draft.findings.of_a_policy(), draft.digest, *declared)) for node, terms in nodes
+        (
+            node,
+            Scope(
+                terms,
+                draft.findings.of_a_policy(),
+                draft.digest,
+                *declared,
+                has_unknown_profile=names_unknown_profile(node, draft.hierarchies),
+            ),
+        )
+        for node, terms in nodes
     ]
     if functions:
         return [(with_functions(node, functions, scope.findings), scope) for node, scope in scoped]

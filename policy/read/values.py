@@ -37,6 +37,8 @@ class Scope:
     """What vocabularies declare: operands, actions and profiles."""
     stops_at_profiles: bool = True
     """Whether an unknown profile is an error; otherwise it is a warning, and the policy grants nothing."""
+    has_unknown_profile: bool = False
+    """Whether the policy names one, which may define words that nothing here does."""
 
 
 def one_value(node: Node, iri: str, scope: Scope) -> Value | None:

@@ -270,6 +270,27 @@ def test_an_unknown_profile_stops_everything_but_a_check() -> None:
     assert effect(request(), unusable, hierarchies=MARKET) is Effect.PERMIT
 
 
+def test_a_check_goes_on_with_words_of_an_unknown_profile() -> None:
+    content = document(
+        profile="x:profile",
+        permission=[rule(compared(x("Tier"), "eq", "gold"), action={"@id": "x:look"})],
+        prohibition=[rule(uid=x("2"), action={"@id": "x:float"})],
+    )
+    (checked,) = parse_all([(content, "p.jsonld")], stops_at_profiles=False)
+    assert [found.severity for found in checked.diagnostics if found.code == "P305"] == [
+        Severity.WARNING
+    ] * 2
+    (unusable,) = checked.policies
+    for action in (x("look"), USE):
+        assert authorize(request(action=action), [unusable]).grants == ()
+    assert {found.code for found in parse(content, "p.jsonld").errors} == {"P305", "P317"}
+    declared_nowhere = document(permission=[rule(action={"@id": "x:look"})])
+    of_odrl = document(profile="x:profile", permission=[rule(action={"@id": "odrl:look"})])
+    for wrong in (declared_nowhere, of_odrl):
+        (refused,) = parse_all([(wrong, "p.jsonld")], stops_at_profiles=False)
+        assert {found.code for found in refused.errors} == {"P305"}
+
+
 # --- Facts
 
 EXAMPLE = {
