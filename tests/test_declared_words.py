@@ -244,6 +244,23 @@ def test_a_run_states_facts_and_is_counted(tmp_path: Path) -> None:
     assert not (tmp_path / "third").exists()
 
 
+def test_whoever_submits_an_owners_policy_needs_no_vocabulary(tmp_path: Path) -> None:
+    document = small_document(
+        rule={"constraint": [TIER | {"leftOperand": {"@id": "http://market.example/Tier"}}]}
+    )
+    document["profile"] = [document["profile"], PROFILE]
+    (tmp_path / "small.jsonld").write_text(json.dumps(document), encoding="utf-8")
+    data = small_table(tmp_path)
+    assert vocabulary(tmp_path).code == 0
+    assert smalti("policy", "add", "small.jsonld", "--as", OWNER, cwd=tmp_path).code == 0
+    assert smalti("run", "small.jsonld", *request(data), *GOLD, "--out", "bound", cwd=tmp_path).code == 0
+    asked = ("small.jsonld", *request(data, owner=None))
+    for command in (("plan", *asked), ("run", *asked, "--out", "out")):
+        ran = smalti(*command, cwd=tmp_path)
+        assert (ran.code, "the request states no `Tier`" in ran.out.replace("\n    ", " ")) == (1, True)
+        assert smalti(*command, *GOLD, cwd=tmp_path).code == 0
+
+
 def test_tests_of_policies_state_clauses(tmp_path: Path) -> None:
     written(tmp_path, TIER, WARRANTY)
     (tmp_path / "own.ttl").write_text(VOCABULARY, encoding="utf-8")

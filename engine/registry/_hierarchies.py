@@ -6,7 +6,7 @@ hierarchies. That an asset belongs to a collection is the word of its owner alon
 the collection are about the asset from then on.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -80,8 +80,12 @@ class Declarations:
 
     def of(self, issuer: IRI | None) -> Declared:
         """What a party's policies may use; None: anybody's."""
-        parties = frozenset[IRI]() if issuer is None else {issuer, *self.trusted.get(issuer, ())}
-        return self.vocabularies.declared(stored for stored in self.stored if stored.party in parties)
+        return self.of_all(() if issuer is None else (issuer,))
+
+    def of_all(self, parties: Collection[IRI]) -> Declared:
+        """What policies may use by what any of some parties declares, or trusts."""
+        speakers = frozenset(parties).union(*(self.trusted.get(party, ()) for party in parties))
+        return self.vocabularies.declared(stored for stored in self.stored if stored.party in speakers)
 
 
 def declarations(connection: Connection, vocabularies: Vocabularies) -> Declarations:

@@ -132,7 +132,8 @@ def load_policy(
             may use; None: it inherits from none, and uses shipped ones.
         issuer: who submits it, an IRI: it inherits from policies that this party has put in force, and uses
             words of vocabularies that this party added, or trusts.
-        target: the IRI that it will run on: policies of the target's owners come before the issuer's.
+        target: the IRI that it will run on: what the target's owners have in force comes before what the
+            issuer has.
 
     Raises:
         PolicyError: the document has errors, all of which the message shows, or holds several policies.
@@ -150,7 +151,7 @@ def load_policy(
                 document,
                 os.fspath(path),
                 lambda uid: opened.policies.in_force(uid, by, about),
-                opened.hierarchies.counting_for(by),
+                opened.hierarchies.counting_for(by, about),
             )
     warnings = tuple(note for note in parsed.diagnostics if note.severity is Severity.WARNING)
     return PolicyDocument(parsing.require(parsed), document, os.fspath(path), warnings=warnings)

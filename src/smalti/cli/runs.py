@@ -136,12 +136,15 @@ def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -
 
     shown_as = options.pop("shown_as")
     registry = options["registry"]
-    document = api.load_policy(policy, registry=registry, issuer=options["owner"] or options["party"])
+    bound = _bound(options)
+    (target,) = bound["data"] if len(bound["data"]) == 1 else (None,)
+    issuer = bound["owner"] or bound["party"]
+    document = api.load_policy(policy, registry=registry, issuer=issuer, target=target)
     _show_warnings(document)
     with _progress(job) as watch:
         if job is not None:
-            options["checkpoint"] = watch.checkpoint
-        outcome = api.run(document, out=out, watch=watch, **_bound(options))
+            bound["checkpoint"] = watch.checkpoint
+        outcome = api.run(document, out=out, watch=watch, **bound)
         if job is not None and not outcome.decision.is_permitted:
             watch.exit_code = FINDINGS
     if shown_as == "json":
