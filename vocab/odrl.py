@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from smalti.vocab.terms import IRI, MOSAICROWN, ODRL, SMALTI
+from smalti.vocab.terms import CATENAX, IRI, MOSAICROWN, ODRL, SMALTI
 
 
 def _names(text: str) -> frozenset[str]:
@@ -46,6 +46,7 @@ def _action_parents() -> Mapping[IRI, tuple[IRI, ...]]:
     parents[IRI(MOSAICROWN + "write")] = (IRI(ODRL + "use"),)
     parents[IRI(MOSAICROWN + "sell")] = (IRI(ODRL + "transfer"),)
     parents[IRI(MOSAICROWN + "sellreport")] = (IRI(MOSAICROWN + "sell"),)
+    parents[IRI(CATENAX + "access")] = (IRI(ODRL + "use"),)
     return MappingProxyType(parents)
 
 
@@ -53,7 +54,8 @@ ACTION_PARENTS: Final = _action_parents()
 """The actions that each known action is directly included in (`odrl:includedIn`; ODRL IM 2.4).
 
 MOSAICrOWN's `use` and `read` are aliases of ODRL's; its `write` stands under `use` as there. Its `sell`
-stands under `transfer` here, as ODRL's does, since each action leads up to `use` or `transfer`.
+stands under `transfer` here, as ODRL's does, since each action leads up to `use` or `transfer`. Catena-X's
+`access`, to see an offer, stands under `use` as there.
 """
 
 
@@ -71,6 +73,8 @@ class Measured(StrEnum):
     VERSION = "a number or a text"
     EVENT = "an IRI, a date or a date with time"
     PURPOSE = "a purpose"
+    TRUTH = "true or false"
+    CONCEPT = "a concept of its scheme"
     ANY = "a value"
 
 
@@ -90,6 +94,8 @@ OPERATORS_OF: Final[Mapping[Measured, frozenset[str]]] = MappingProxyType({
     Measured.VERSION: _EQUALITY | _ORDER | {"isAllOf"},
     Measured.EVENT: _EQUALITY | _ORDER | {"isA", "isPartOf"},
     Measured.PURPOSE: _CONCEPTS,
+    Measured.TRUTH: frozenset({"eq", "neq"}),
+    Measured.CONCEPT: _CONCEPTS,
     Measured.ANY: _EQUALITY | _ORDER | {"isA", "isPartOf", "hasPart", "isAllOf"},
 })  # fmt: skip
 """The operators that are allowed with each kind of value."""

@@ -52,6 +52,13 @@ s:goesWithAlgorithm a owl:AnnotationProperty ; rdfs:comment "An algorithm that a
 s:appliesTo a owl:AnnotationProperty ; rdfs:comment "Whether a parameter is for the whole output, for one column (with s:column, in an odrl:and), or for either."@en .
 s:needs a owl:AnnotationProperty ; rdfs:comment "Another left operand that is required with this one."@en .
 s:implemented a owl:AnnotationProperty ; rdfs:comment "Whether this version implements the word; if not, a run refuses it by its name."@en .
+s:operandKind a owl:AnnotationProperty ; rdfs:comment "Who knows the value of a market's left operand: one of the kinds."@en .
+s:statedBy a owl:AnnotationProperty ; rdfs:comment "A party on whose word a fact counts."@en .
+s:OperandKind a rdfs:Class ; rdfs:label "Kind of left operand" ; rdfs:comment "Who knows its value."@en .
+s:Fact a s:OperandKind ; rdfs:label "fact" ; rdfs:comment "The request states it."@en .
+s:Clock a s:OperandKind ; rdfs:label "clock" ; rdfs:comment "It is the time of the request."@en .
+s:Count a s:OperandKind ; rdfs:label "count" ; rdfs:comment "The registry counts outputs made for the requester."@en .
+s:Clause a s:OperandKind ; rdfs:label "clause" ; rdfs:comment "An obligation between people, which no machine decides."@en .
 
 # Meanings that the standard leaves open.
 odrl:isAllOf skos:scopeNote "In this profile: the set of values is exactly the listed set; order and repetitions do not matter."@en .

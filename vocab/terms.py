@@ -26,8 +26,7 @@ EDC: Final = "https://w3id.org/edc/v0.0.1/ns/"
 DSPACE: Final = "https://w3id.org/dspace/2025/1/"
 CSVW: Final = "http://www.w3.org/ns/csvw#"
 CSVW_EO: Final = "https://w3id.org/csvw-eo#"
-DSPACE: Final = "https://w3id.org/dspace/2025/1/"
-EDC: Final = "https://w3id.org/edc/v0.0.1/ns/"
+CATENAX: Final = "https://w3id.org/catenax/2025/9/policy/"
 
 
 def _odrl(name: str) -> IRI:
@@ -46,6 +45,7 @@ def _smalti(name: str) -> IRI:
 ANONYMIZE: Final = _odrl("anonymize")
 READ: Final = _odrl("read")
 USE: Final = _odrl("use")
+TRANSFER: Final = _odrl("transfer")
 TRAIN: Final = _smalti("train")
 AUDIT: Final = _smalti("audit")
 MAKING: Final = frozenset({ANONYMIZE, TRAIN})

@@ -13,7 +13,7 @@ from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.tables.stores import StoredObject
 from smalti.errors import InternalError, UsageError
-from smalti.policy.decide.decision import Decision, Fact
+from smalti.policy.decide.decision import Decision, Fact, Stated
 from smalti.policy.findings.diagnostics import Diagnostic
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
@@ -72,6 +72,8 @@ class RunRequest:
     """The uid of the permission to use, where several match."""
     asks: tuple[Fact, ...] = ()
     """A stronger guarantee than the policy's, by the operands of refinements: `mosaicrown:k` is 20."""
+    stated: Stated = field(default_factory=Stated)
+    """Facts, accepted clauses and the date of the agreement."""
     respondent: Respondent | None = None
     """Who respondents are, where policy and description do not say it; only an owner's word counts."""
     query: Query | None = None

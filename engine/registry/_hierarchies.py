@@ -6,19 +6,19 @@ hierarchies. That an asset belongs to a collection is the word of its owner alon
 the collection are about the asset from then on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
+from smalti.engine.registry import _authorities, ownership
 from smalti.engine.registry import _tables as db
-from smalti.engine.registry import ownership
 from smalti.engine.registry._assets import Facts, Pairs, find_asset, store_document, to_time
 from smalti.engine.registry._journal import note, tick
 from smalti.engine.registry.entries import StoredHierarchy
 from smalti.errors import PolicyError, RegistryError, UsageError
-from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Relations, Vocabulary
 from smalti.vocab.terms import IRI
 
 
@@ -27,6 +27,8 @@ class Vocabularies:
     """The documents of hierarchies, each read once."""
 
     _read: dict[str, Vocabulary] = field(default_factory=dict)
+    _together: dict[tuple[str, ...], Hierarchies] = field(default_factory=dict)
+    """By the digests of documents: what policies may use by them."""
 
     def of(self, stored: StoredHierarchy) -> Vocabulary:
         """What a stored document says.
@@ -36,7 +38,7 @@ class Vocabularies:
         """
         if stored.digest not in self._read:
             try:
-                self._read[stored.digest] = _read(stored.document, stored.name)
+                self._read[stored.digest] = _read(stored.document, stored.name, is_stored=True)
             except PolicyError:
                 raise RegistryError(
                     stored.name,
@@ -45,6 +47,66 @@ class Vocabularies:
                     "remove it, and add it again",
                 ) from None
         return self._read[stored.digest]
+
+    def declared(self, counting: Iterable[StoredHierarchy]) -> "Declared":
+        """What policies may use by some documents beside the standard words."""
+        changing = {stored.digest: stored for stored in counting if self.of(stored).changes_policies}
+        key = tuple(sorted(changing))
+        if key not in self._together:
+            own = [self.of(changing[digest]) for digest in key]
+            plain = [replace(vocabulary, assets=Relations(), columns=()) for vocabulary in own]
+            self._together[key] = STANDARD.with_(*plain)
+        return Declared(key, self._together[key] if key else STANDARD)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The words that the policies of one party may use."""
+
+    key: tuple[str, ...]
+    """The digests of the documents that declare some; equal ones declare the same."""
+    hierarchies: Hierarchies
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """The words that each party's policies may use: by its own documents, and those of whom it trusts."""
+
+    stored: tuple[StoredHierarchy, ...]
+    """In force."""
+    trusted: Mapping[IRI, frozenset[IRI]]
+    """By owner."""
+    vocabularies: Vocabularies
+
+    def of(self, issuer: IRI | None) -> Declared:
+        """What a party's policies may use; None: anybody's."""
+        return self.of_all(() if issuer is None else (issuer,))
+
+    def of_all(self, parties: Collection[IRI]) -> Declared:
+        """What policies may use by what any of some parties declares, or trusts."""
+        speakers = frozenset(parties).union(*(self.trusted.get(party, ()) for party in parties))
+        return self.vocabularies.declared(stored for stored in self.stored if stored.party in speakers)
+
+
+def declarations(connection: Connection, vocabularies: Vocabularies) -> Declarations:
+    """The words that each party's policies may use now."""
+    stored = in_force(connection)
+    return Declarations(stored, _authorities.trusted(connection) if stored else {}, vocabularies)
+
+
+def check_profiles(
+    in_force: Iterable[StoredHierarchy], name: str, new: Vocabulary, party: IRI, vocabularies: Vocabularies
+) -> None:
+    """Refuse a profile that another party has declared."""
+    for stored in in_force:
+        theirs = frozenset[IRI]() if stored.party == party else vocabularies.of(stored).profiles
+        for profile in sorted(theirs & new.profiles):
+            raise UsageError(
+                name,
+                f"it claims the profile `{profile}`, which {stored.party} has declared",
+                "a profile with an IRI of your own",
+                f"trust the vocabularies of {stored.party} (`smalti vocabulary trust`), or use another IRI",
+            )
 
 
 def read_new(document: bytes, name: str) -> Vocabulary:
@@ -180,8 +242,8 @@ def combined(
     own = []
     for hierarchy in stored:
         vocabulary = vocabularies.of(hierarchy)
-        own.append(replace(vocabulary, assets=type(vocabulary.assets)(), columns=()))
-    assets = type(Vocabulary().assets)(broader=pairs)
+        own.append(replace(vocabulary, assets=Relations(), columns=()))
+    assets = Relations(broader=pairs)
     if not own and not pairs and not of_tables:
         return STANDARD
     return STANDARD.with_(*own, Vocabulary(assets=assets, columns=of_tables))
@@ -236,7 +298,7 @@ def _to_stored(row: Row[tuple[Any, ...]]) -> StoredHierarchy:
     return StoredHierarchy(row.name, row.number, row.digest, row.content, party, added_at, removed_at)
 
 
-def _read(document: bytes, name: str) -> Vocabulary:
+def _read(document: bytes, name: str, *, is_stored: bool = False) -> Vocabulary:
     from smalti.policy.read.vocabularies import read_vocabulary  # noqa: PLC0415 (it needs rdflib)
 
-    return read_vocabulary(document, name)
+    return read_vocabulary(document, name, is_stored=is_stored)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, Row, Select, insert, select, update
 
@@ -17,6 +17,7 @@ from smalti.engine.registry._assets import (
     to_time,
     without_columns,
 )
+from smalti.engine.registry._hierarchies import Declarations, Vocabularies, declarations
 from smalti.engine.registry._journal import note, tick
 from smalti.engine.registry._recorded_columns import tables_with_column
 from smalti.engine.registry.entries import VERSION_PREFIX, StoredPolicy
@@ -89,15 +90,23 @@ def uids_of(policy: Policy) -> frozenset[IRI]:
 # --- Reading
 
 
+_Words: TypeAlias = tuple[str, ...]
+"""The vocabularies whose words a document may use (`Declared.key`)."""
+
+
 @dataclass(slots=True)
 class Reader:
-    """Reads policy documents, each once; a stored one inherits from the parents that it was added with."""
+    """Reads policy documents, each once; a stored one inherits from the parents that it was added with.
 
-    _alone: dict[tuple[str, str], tuple[Policy, ...]] = field(default_factory=dict)
-    """Documents without stored parents, by digest and name; nothing where one is not understood."""
-    _by_entry: dict[tuple[int, str, str], Policy | None] = field(default_factory=dict)
-    """By number, digest and uid: another file may have another policy under the number."""
-    _meanings: dict[tuple[int, str, str], str | None] = field(default_factory=dict)
+    Each is read with the words that its issuer's vocabularies declare now.
+    """
+
+    vocabularies: Vocabularies = field(default_factory=Vocabularies)
+    _alone: dict[tuple[str, str, _Words], tuple[Policy, ...]] = field(default_factory=dict)
+    """Documents without stored parents, by digest, name and words; nothing where one is not understood."""
+    _by_entry: dict[tuple[int, str, str, _Words], Policy | None] = field(default_factory=dict)
+    """By number, digest, uid and words: another file may have another policy under the number."""
+    _meanings: dict[tuple[int, str, str, _Words], str | None] = field(default_factory=dict)
     """Likewise."""
 
     def new(self, connection: Connection, document: bytes, name: str, issuer: IRI) -> NewPolicies:
@@ -108,10 +117,11 @@ class Reader:
         """
         parents: dict[IRI, int] = {}
         inherited: set[IRI] = set()
+        current = declarations(connection, self.vocabularies)
 
         def stored(uid: IRI) -> Policy | None:
             entry = _parent(connection, uid, issuer)
-            policy = None if entry is None else self.stored(connection, entry)
+            policy = None if entry is None else self.stored(connection, entry, current)
             if entry is not None and policy is not None:
                 parents[uid] = entry
                 inherited.update(uids_of(policy))
@@ -119,11 +129,12 @@ class Reader:
 
         from smalti.policy.read.parse import parse, require_bound  # noqa: PLC0415 (slow; not every command needs it)
 
-        parsed = parse(document, name, stored=stored)
+        declared = current.of(issuer)
+        parsed = parse(document, name, stored, declared.hierarchies)
         if not parsed.policies:
             require_bound(parsed)  # raises, with every problem of the document
         if not parents:
-            self._alone[digest_of(document), name] = parsed.policies
+            self._alone[digest_of(document), name, declared.key] = parsed.policies
         return NewPolicies(parsed.policies, document, name, issuer, parents, frozenset(inherited))
 
     def in_force(self, connection: Connection, uid: IRI, issuer: IRI | None) -> Policy | None:
@@ -131,26 +142,38 @@ class Reader:
         entry = _parent(connection, uid, issuer)
         return None if entry is None else self.stored(connection, entry)
 
-    def stored(self, connection: Connection, entry: int) -> Policy | None:
-        """A stored policy; None where this version of smalti does not understand it, or bytes changed."""
-        query = _with_content(select(db.policies).where(db.policies.c.id == entry))
-        return self.row(connection, connection.execute(query).one())
+    def stored(
+        self, connection: Connection, entry: int, current: Declarations | None = None
+    ) -> Policy | None:
+        """A stored policy; None where this version of smalti does not understand it, or bytes changed.
 
-    def row(self, connection: Connection, row: Row[tuple[Any, ...]]) -> Policy | None:
+        Args:
+            connection: of the transaction.
+            entry: its number.
+            current: the words that policies may use now, where they have been read.
+        """
+        query = _with_content(select(db.policies).where(db.policies.c.id == entry))
+        return self.row(connection, connection.execute(query).one(), current)
+
+    def row(
+        self, connection: Connection, row: Row[tuple[Any, ...]], current: Declarations | None = None
+    ) -> Policy | None:
         """The policy of a row that has its document's content, too."""
-        key = (row.id, row.digest, row.uid)
+        current = current or declarations(connection, self.vocabularies)
+        key = (row.id, row.digest, row.uid, current.of(IRI(row.issuer)).key)
         if key not in self._by_entry:
             self._by_entry[key] = None  # a circle, which nothing that was added makes, is not understood
-            policies = self._read(connection, row)
+            policies = self._read(connection, row, current)
             self._by_entry[key] = next((policy for policy in policies if policy.uid == row.uid), None)
         return self._by_entry[key]
 
     def meaning(self, connection: Connection, entry: int) -> str | None:
         """The digest of what a stored policy means; None where it is not understood."""
         row = connection.execute(_with_content(select(db.policies).where(db.policies.c.id == entry))).one()
-        key = (row.id, row.digest, row.uid)
+        current = declarations(connection, self.vocabularies)
+        key = (row.id, row.digest, row.uid, current.of(IRI(row.issuer)).key)
         if key not in self._meanings:
-            policy = self.row(connection, row)
+            policy = self.row(connection, row, current)
             self._meanings[key] = None if policy is None else meaning_digest(policy)
         return self._meanings[key]
 
@@ -209,22 +232,24 @@ class Reader:
         wanted = meaning_digest(policy) if rows else None
         return [row for row in rows if self.meaning(connection, row.id) == wanted]
 
-    def _read(self, connection: Connection, row: Row[tuple[Any, ...]]) -> tuple[Policy, ...]:
+    def _read(
+        self, connection: Connection, row: Row[tuple[Any, ...]], current: Declarations
+    ) -> tuple[Policy, ...]:
         from smalti.policy.read.parse import parse  # noqa: PLC0415 (slow; not every command needs it)
 
         if digest_of(row.content) != row.digest:
             return ()
-        parents = _parents_of_document(connection, row)
+        parents, declared = _parents_of_document(connection, row), current.of(IRI(row.issuer))
+
+        def stored(uid: IRI) -> Policy | None:
+            return self.stored(connection, parents[uid], current) if uid in parents else None
+
         if parents:
             # `parsed.policies` is empty where the document is not understood.
-            return parse(
-                row.content,
-                row.name,
-                stored=lambda uid: self.stored(connection, parents[uid]) if uid in parents else None,
-            ).policies
-        key = (row.digest, row.name)
+            return parse(row.content, row.name, stored, declared.hierarchies).policies
+        key = (row.digest, row.name, declared.key)
         if key not in self._alone:
-            self._alone[key] = parse(row.content, row.name).policies
+            self._alone[key] = parse(row.content, row.name, hierarchies=declared.hierarchies).policies
         return self._alone[key]
 
 
@@ -611,7 +636,8 @@ def stored(
     signed = db.policy_signatures.c.policy == db.policies.c.id
     full = _with_content(query).add_columns(db.policy_signatures.c.key)
     rows = connection.execute(full.outerjoin(db.policy_signatures, signed).order_by(db.policies.c.id)).all()
-    return tuple(_to_stored(connection, reader, row) for row in rows)
+    current = declarations(connection, reader.vocabularies)
+    return tuple(_to_stored(connection, reader, row, current) for row in rows)
 
 
 def _with_content(query: Select[tuple[Any, ...]]) -> Select[tuple[Any, ...]]:
@@ -620,7 +646,9 @@ def _with_content(query: Select[tuple[Any, ...]]) -> Select[tuple[Any, ...]]:
     )
 
 
-def _to_stored(connection: Connection, reader: Reader, row: Row[tuple[Any, ...]]) -> StoredPolicy:
+def _to_stored(
+    connection: Connection, reader: Reader, row: Row[tuple[Any, ...]], current: Declarations
+) -> StoredPolicy:
     targets = select(db.policy_targets.c.target).where(db.policy_targets.c.policy == row.id)
     return StoredPolicy(
         uid=IRI(row.uid),
@@ -629,7 +657,7 @@ def _to_stored(connection: Connection, reader: Reader, row: Row[tuple[Any, ...]]
         name=row.name,
         issuer=IRI(row.issuer),
         targets=frozenset(IRI(target) for target in connection.execute(targets).scalars()),
-        policy=reader.row(connection, row),
+        policy=reader.row(connection, row, current),
         added_at=to_time(row.added_at),
         revoked_at=to_time(row.revoked_at) if row.revoked_at else None,
         signed_by=row.key,

@@ -16,7 +16,11 @@ class Shared:
 
     database: Database
     reader: Reader = field(default_factory=Reader, repr=False)
-    vocabularies: _hierarchies.Vocabularies = field(default_factory=_hierarchies.Vocabularies, repr=False)
+
+    @property
+    def vocabularies(self) -> _hierarchies.Vocabularies:
+        """What the documents of hierarchies say."""
+        return self.reader.vocabularies
 
     def facts(self, connection: Connection) -> Facts:
         """About assets, with the memberships and the declared columns that count now."""

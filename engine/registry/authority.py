@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Final
 
 from smalti.engine.plan.known_columns import KnownColumns, known_spelling
@@ -277,6 +278,7 @@ def _decide(
         return Decision(request=request, effect=Effect.DENY, reasons=reasons)
     added = None if submitted is None else submitted.policy
     question = replace(question, request=_with_charges(judge, question.request, about, added))
+    question = replace(question, request=_with_counts(judge, question))
     if submission is None:
         decision = _authorize(judge, question, None, question.full_owners)
     else:
@@ -424,12 +426,24 @@ def _with_charges(
     return request if facts == request.facts else replace(request, facts=facts)
 
 
+def _with_counts(judge: _Judge, question: _Question) -> Request:
+    """A request with what the registry counts, where a vocabulary declares such an operand."""
+    counts = dict.fromkeys(operand for view in question.views for operand in view.hierarchies.counts)
+    request = question.request
+    if not counts:
+        return request
+    number = Number(Decimal(judge.snapshot.number_made(request.party, request.targets)))
+    return replace(request, kept=tuple(Fact(operand, (number,)) for operand in counts))
+
+
 def _not_understood(snapshot: Snapshot, entries: Iterable[Entry]) -> Reason | None:
     for entry in entries:
         if snapshot.policy(entry) is None:
-            return Reason(
-                "this version of smalti does not understand it, which denies the request", entry.uid
+            text = (
+                "this version of smalti does not understand it, or a vocabulary that it needs has ended,"
+                " which denies the request"
             )
+            return Reason(text, entry.uid)
     return None
 
 
@@ -763,10 +777,12 @@ def _imply(judge: _Judge, question: _Question, explicit: Decision, visited: froz
     """Grant what the implicit rule grants, unless a prohibition about the output forbids it."""
     failures: list[Reason] = []
     grounds: list[Reason] = []
+    clauses: list[Comparison] = []
     for version in question.versions:
-        failed, held = _version_is_readable(judge, question.request, version, visited)
+        failed, held, accepted = _version_is_readable(judge, question.request, version, visited)
         failures += failed
         grounds += held
+        clauses += accepted
     if failures and explicit.is_limited:
         return explicit
     if failures:
@@ -783,15 +799,19 @@ def _imply(judge: _Judge, question: _Question, explicit: Decision, visited: froz
         return decision
     text = "by the implicit rule: who may view all inputs may view the output"
     reasons = (Reason(text, rule=IMPLICIT_RULE), *grounds)
-    return replace(decision, reasons=reasons)
+    named = tuple(dict.fromkeys(clauses))
+    grants = tuple(replace(grant, clauses=(*grant.clauses, *named)) for grant in decision.grants)
+    return replace(decision, reasons=reasons, grants=grants)
 
 
 def _version_is_readable(
     judge: _Judge, request: Request, version: VersionEntry, visited: frozenset[IRI]
-) -> tuple[list[Reason], list[Reason]]:
+) -> tuple[list[Reason], list[Reason], list[Comparison]]:
+    """Why a version may not be read, by what else it may, and the clauses that this depends on."""
     name = f"version {version.number} of `{version.target}`"
     failures = _source_rule_failures(judge, request, version, name)
     grounds = [Reason(f"of {name}: {COUNTED_ROWS}")] if version.counts_rows else []
+    clauses: list[Comparison] = []
     for target in _input_targets(judge.snapshot, version):
         if target in visited:
             failures.append(Reason(f"{name} was made from `{target}`, which is already being decided"))
@@ -800,6 +820,7 @@ def _version_is_readable(
         input_decision = _decide(judge, input_request, None, visited)
         plain = [grant for grant in input_decision.grants if _shows_only_granted(judge, grant, version)]
         if plain:
+            clauses += [clause for grant in plain for clause in grant.clauses]
             rules = ", ".join(f"`{grant.permission.uid}`" for grant in plain)
             grounds.append(Reason(f"reading `{target}`, an input of {name}, is permitted by {rules}"))
         elif input_decision.grants:
@@ -810,7 +831,7 @@ def _version_is_readable(
         else:
             failures.append(Reason(f"reading `{target}`, an input of {name}, is not permitted"))
             failures += input_decision.reasons
-    return failures, grounds
+    return failures, grounds, clauses
 
 
 def _source_rule_failures(

@@ -2,7 +2,8 @@
 
 A line tells when it was asked, who asked for what and as of which time, which rules determined the
 answer, and by which documents. Values of facts and parameters are left out, because they may be about
-people; their names are there. Nothing is decided without being written down: when the log cannot be
+people; their names are there, and those of clauses: which were accepted, on whose behalf, and on which of
+them the answer depends. Nothing is decided without being written down: when the log cannot be
 written, the decision ends with an error.
 
 A plan or a run that the rules permit may be denied afterwards, by what the data shows, a budget or an
@@ -105,6 +106,9 @@ def entry(decision: Decision, seconds: float, because: Reason | None = None) -> 
             "facts": sorted(fact.operand for fact in request.facts),
             "fulfilled": sorted(request.fulfilled),
             "understandsLimits": request.understands_limits,
+            "accepted": sorted({acceptance.clause for acceptance in request.accepted}),
+            "onBehalfOf": request.on_behalf_of,
+            "agreed": None if request.agreed is None else _text(request.agreed),
         },
         "effect": str(decision.effect),
         "permitted": decision.is_permitted,
@@ -114,5 +118,6 @@ def entry(decision: Decision, seconds: float, because: Reason | None = None) -> 
             for name in decision.determining
         ],
         "obligations": sorted({duty.uid for grant in decision.grants for duty in grant.obligations}),
+        "clauses": sorted({clause.operand for grant in decision.grants for clause in grant.clauses}),
         "milliseconds": round(seconds * 1000, 3),
     }

@@ -1,6 +1,7 @@
 """The room of the data market's own hierarchies, and of the authorities that owners trust."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -10,7 +11,10 @@ from smalti.engine.registry._database import unchecked
 from smalti.engine.registry._shared import Shared
 from smalti.engine.registry.entries import StoredHierarchy
 from smalti.errors import UsageError
+from smalti.policy.decide.hierarchies import Hierarchies as Words
 from smalti.vocab.terms import IRI
+
+_NOBODY: Final = frozenset[IRI]()
 
 
 @public_methods
@@ -46,12 +50,32 @@ class Hierarchies:
         with self._shared.database.reading() as connection:
             return _authorities.trusted(connection).get(owner, frozenset())
 
+    def counting_for(self, issuer: IRI | None, target: IRI | None = None) -> Words:
+        """The profiles, actions and operands that a document may use.
+
+        For reading only: decisions use a document as an owner resolves it (`submissions`).
+
+        Args:
+            issuer: who submits it: those that this party added, or trusts; None: shipped ones.
+            target: what it is to be run on: where the issuer does not own it, those of its owners.
+        """
+        with self._shared.database.reading() as connection:
+            current = _hierarchies.declarations(connection, self._shared.vocabularies)
+            if not current.stored:
+                return current.of(None).hierarchies
+            owners = _NOBODY if target is None else self._shared.facts(connection).full_owners(target)
+            if owners and issuer not in owners:
+                return current.of_all(owners).hierarchies
+            return current.of(issuer).hierarchies
+
     def add(self, document: bytes, name: str, party: IRI) -> StoredHierarchy:
         """See `Registry.add_hierarchy`."""
         vocabulary = _hierarchies.read_new(document, name)
 
         def check(connection: Connection) -> None:
-            _hierarchies.check_name(_hierarchies.in_force(connection), name, party)
+            stored = _hierarchies.in_force(connection)
+            _hierarchies.check_name(stored, name, party)
+            _hierarchies.check_profiles(stored, name, vocabulary, party, self._shared.vocabularies)
             _hierarchies.check_assets(_assets.Facts(connection), name, vocabulary, party)
 
         def write(connection: Connection, _: None) -> tuple[StoredHierarchy, ...]:

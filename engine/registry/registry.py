@@ -292,14 +292,14 @@ class Registry:
         count for targets whose owners added them, or trust the party (`trust_authority`).
 
         Args:
-            document: Turtle (see `policy.decide.hierarchies.read`).
+            document: Turtle or JSON-LD (see `policy.read.vocabularies`).
             name: under which it is stored and replaced.
             party: who adds it; asserted by the caller.
 
         Raises:
             PolicyError: something in it is not understood, or it redefines a standard term.
             UsageError: it speaks of assets that the party does not own wholly, or somebody else has a
-                hierarchy of that name. Nothing was changed.
+                hierarchy of that name, or has declared a profile of it. Nothing was changed.
         """
         return self.hierarchies.add(document, name, party)
 

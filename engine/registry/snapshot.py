@@ -27,7 +27,7 @@ from smalti.policy.decide.decision import Reason, Request
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.index import PolicyIndex, Standing
 from smalti.policy.decide.table_columns import Requested, spellings, tables_of
-from smalti.policy.model.iris import is_below, is_plain, normalised_column
+from smalti.policy.model.iris import is_below, is_plain, normalised_column, normalised_iri
 from smalti.policy.model.meaning import meaning_digest
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
@@ -61,6 +61,8 @@ class VersionEntry:
     policy_digest: str
     policy_uid: IRI
     rule_uid: IRI
+    party: IRI
+    """On whose behalf the run was made."""
     inputs: tuple[Input, ...]
     policy_meaning: str | None = None
     """Of the policy as its owner resolved it then; None: it was recorded by an earlier smalti."""
@@ -205,6 +207,8 @@ class Snapshot:
         self._trusted: frozenset[tuple[IRI, str]] = frozenset()
         self._authorities: dict[IRI, frozenset[IRI]] = {}
         """By the owner who trusts them."""
+        self._declarations = self._now_declared()
+        """The words that policies may use."""
         self._pairs: Pairs = ()
         """The memberships of assets that count."""
         self._columns: Pairs = ()
@@ -269,6 +273,16 @@ class Snapshot:
         if (version := self._version_of.get(target)) is not None:
             return (version,)
         return tuple(self._versions.get(target, {}).values())
+
+    def number_made(self, party: IRI, targets: Iterable[IRI]) -> int:
+        """How many versions were made on behalf of a party from a target, a part of one, or its whole."""
+        near = {normalised_column(asset) for target in targets for asset in self.related(target)}
+        name = normalised_iri(party)
+        return sum(
+            normalised_iri(version.party) == name
+            and any(normalised_column(source.iri) in near for source in version.inputs)
+            for version in self._version_of.values()
+        )
 
     def recorded_columns(self, target: IRI) -> RecordedColumns | None:
         """What runs recorded of a target's columns; None: not asked for since the last version."""
@@ -469,7 +483,7 @@ class Snapshot:
     def load(self, connection: Connection, keys: Iterable[int]) -> None:
         """Read entries."""
         for key in sorted(set(keys)):
-            self._policies[key] = policy = self._reader.stored(connection, key)
+            self._policies[key] = policy = self._reader.stored(connection, key, self._declarations)
             self._unread.discard(key)
             if policy is None:
                 self._not_understood.add(key)
@@ -553,6 +567,7 @@ class Snapshot:
         if changed is None or any(kind == "authority" for kind, _ in changed):
             self._authorities = _authorities.trusted(connection)
         self._follow_policies(connection, changed)
+        self._follow_words()
         self._settle()
         self.revision = revision
 
@@ -615,6 +630,23 @@ class Snapshot:
                 Entry(row.id, IRI(row.uid), row.digest, IRI(row.issuer), row.key, *parents_and_iris)
             )
 
+    def _follow_words(self) -> None:
+        """Forget what was read of policies whose issuers' vocabularies declare other words by now."""
+        before, self._declarations = self._declarations, self._now_declared()
+        if before == self._declarations or not (before.stored or self._stored_hierarchies):
+            return
+        changed = {
+            issuer
+            for issuer in {entry.issuer for entry in self._entries.values()}
+            if before.of(issuer).key != self._declarations.of(issuer).key
+        }
+        for entry in [entry for entry in self._entries.values() if entry.issuer in changed]:
+            self._forget(entry.key)
+            self._admit(entry)
+
+    def _now_declared(self) -> _hierarchies.Declarations:
+        return _hierarchies.Declarations(self._stored_hierarchies, self._authorities, self._vocabularies)
+
     def _admit(self, entry: Entry) -> None:
         self._entries[entry.key] = entry
         self._unread.add(entry.key)
@@ -669,8 +701,8 @@ class Snapshot:
 
 
 _VERSION: Final = (
-    "id", "target", "number", "run", "policy_digest", "policy_uid", "rule_uid", "policy_meaning",
-    "details",
+    "id", "target", "number", "run", "policy_digest", "policy_uid", "rule_uid", "party",
+    "policy_meaning", "details",
 )  # fmt: skip
 
 
@@ -684,6 +716,7 @@ def _version_entry(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> Vers
         policy_digest=row.policy_digest,
         policy_uid=IRI(row.policy_uid),
         rule_uid=IRI(row.rule_uid),
+        party=IRI(row.party),
         inputs=inputs,
         policy_meaning=row.policy_meaning,
         issuer=details.get("issuer"),

@@ -46,6 +46,9 @@ class _Request(_Object):
 class _World(_Object):
     facts: dict[str, _Said] = {}
     fulfilled: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
+    on_behalf_of: str | None = Field(default=None, validation_alias=AliasChoices("onBehalfOf"))
+    agreed: str | None = None
     owners: tuple[str, ...] = ()
 
 
@@ -195,6 +198,9 @@ def _case(path: Path, case: _Case) -> Case:
             for name, said in world.facts.items()
         ),
         fulfilled=frozenset(iri(duty, where) for duty in world.fulfilled),
+        accepted=tuple(fact_text.acceptance(written, where) for written in world.accepted),
+        on_behalf_of=None if world.on_behalf_of is None else iri(world.on_behalf_of, where),
+        agreed=_time(world.agreed, where),
     )
     expectation = Expectation(
         expect.effect,

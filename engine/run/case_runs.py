@@ -57,16 +57,16 @@ def run_cases(file: CaseFile, backend: Backend) -> tuple[CaseResult, ...]:
     Raises:
         UsageError: a policy or a hierarchy that the file names cannot be used.
     """
-    documents = _documents(file)
-    policies = tuple(policy for parsed, _ in documents for policy in parsed.policies)
     hierarchies = _hierarchies(file)
+    documents = _documents(file, hierarchies)
+    policies = tuple(policy for parsed, _ in documents for policy in parsed.policies)
     return tuple(_run(case, policies, hierarchies, documents, backend) for case in file.cases)
 
 
-def _documents(file: CaseFile) -> list[tuple[ParsedDocument, bytes]]:
+def _documents(file: CaseFile, hierarchies: Hierarchies) -> list[tuple[ParsedDocument, bytes]]:
     contents = [_bytes(file, path) for path in file.policies]
     names = [str(path) for path in file.policies]
-    parsed = parse_all(list(zip(contents, names, strict=True)))
+    parsed = parse_all(list(zip(contents, names, strict=True)), hierarchies=hierarchies)
     for document in parsed:
         if document.errors:
             problem = f"a policy has errors\n{render_human(document.errors, document.text)}"

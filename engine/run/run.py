@@ -398,6 +398,10 @@ def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> D
         parameters=request.parameters,
         columns=columns.iris,
         renamed=columns.renamed,
+        facts=request.stated.facts,
+        accepted=request.stated.accepted,
+        on_behalf_of=request.stated.on_behalf_of,
+        agreed=request.stated.agreed,
         understands_limits=True,  # a run keeps to rows, columns and duties of its grant, or is refused
     )
     submitted = request.document

@@ -8,8 +8,8 @@ from typing import Final
 
 from smalti.policy.decide import wording
 from smalti.policy.decide.column_uses import ColumnUses, column_uses
-from smalti.policy.decide.comparing import SATISFIED, UNSATISFIED
-from smalti.policy.decide.conditions import Residual, rows_of
+from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED
+from smalti.policy.decide.conditions import Residual, comparisons, rows_of
 from smalti.policy.decide.conflicts import contradiction
 from smalti.policy.decide.decision import (
     Decision,
@@ -44,7 +44,8 @@ from smalti.policy.decide.matching import (
 from smalti.policy.decide.table_columns import columns_in
 from smalti.policy.decide.transformations import Parameters, requested_parameters
 from smalti.policy.model.iris import is_column_of, normalised_column
-from smalti.policy.model.model import NOWHERE, Condition, ConflictStrategy, Duty, Policy, Rule
+from smalti.policy.model.model import NOWHERE, Comparison, Condition, ConflictStrategy, Duty, Policy, Rule
+from smalti.vocab.declarations import OperandKind
 from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, TRAIN
 
 NEAR_MISSES: Final = 3
@@ -91,6 +92,9 @@ def authorize(
         Duty to anonymize: whoever reads owes it, even if the request claims that it was fulfilled, since
                      the request is about the target itself. Likewise an audit: whoever trains owes it for
                      the new model. For an existing model it may have been fulfilled.
+        Clauses      An obligation between people is satisfied for a permission only where the request
+                     accepts it (`Request.accepted`); the grant names it (`Grant.clauses`).
+        Profiles     A policy with a profile that no vocabulary here defines permits nothing.
         Policies     that are Offers are not considered; outside of its `dct:valid` a policy is not in
                      force, and at an unknown time its prohibitions apply and its permissions do not.
         Conflict     inside of a policy: as its strategy says. `invalid` makes the whole policy void: its
@@ -253,7 +257,20 @@ class _Candidate:
             tuple(sorted(withheld)),
             tuple(sorted(withheld - tally.named(self))),
             tuple(sorted(tally.spared(self))),
+            self.clauses(situation),
         )
+
+    def clauses(self, situation: Situation) -> tuple[Comparison, ...]:
+        """The clauses of its constraints that the request accepts."""
+        facts = situation.facts
+        compared = comparisons(self.form.permission.constraints)
+        clauses = (leaf for leaf in compared if _is_clause(leaf, situation))
+        return tuple(dict.fromkeys(leaf for leaf in clauses if facts.acceptances(leaf.operand)))
+
+
+def _is_clause(leaf: Comparison, situation: Situation) -> bool:
+    declaration = situation.facts.declaration(leaf.operand)
+    return declaration is not None and declaration.kind is OperandKind.CLAUSE
 
 
 def _is_owed_always(duty: Duty, request: Request) -> bool:
@@ -754,7 +771,9 @@ def _of_policy(prepared: PreparedRule, tally: _Tally, rules: Rules) -> PartRepor
     policy, request = prepared.policy, tally.situation.request
     forbids = prepared.kind is Kind.PROHIBITION
     finding, text = in_force(policy.policy, request), ""
-    if finding is not UNSATISFIED:
+    if finding is not UNSATISFIED and not forbids and policy.unknown_profiles:
+        finding, text = UNKNOWN, wording.unknown_profile(policy.unknown_profiles[0])
+    elif finding is not UNSATISFIED:
         overriding = tally.overriding(prepared)
         if rules.may_prohibit_only(policy):
             finding, text = (finding if forbids else UNSATISFIED), wording.prohibits_only(forbids)

@@ -15,19 +15,31 @@ known values is unknown, whatever the operator; so a missing purpose satisfies n
 A condition with a unit is unknown, since facts have none.
 
 A left operand that is not declared is unknown, whatever values are stated for it: it is neither a word of
-ODRL or the profile, nor declared by a vocabulary, nor a column of a requested target.
+ODRL or the profile, nor declared by a vocabulary, nor a column of a requested target. So is one that two
+vocabularies declare differently.
+
+| a left operand that is declared as a | has as values |
+|---|---|
+| fact | what is stated with the request, by somebody whose word counts |
+| clock | the time of the request; a reference may be counted from the date of the agreement |
+| count | what the registry keeps |
+| clause | none: the condition is satisfied where the request accepts it, and otherwise unknown |
+
+Clauses never keep a prohibition from applying, whatever is accepted.
 
 A condition on rows cannot be decided here: it remains as a `Residual`, and the rest is simplified.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED, compare, negated
-from smalti.policy.decide.decision import Fact, Finding, Request
+from smalti.policy.decide.decision import Acceptance, Fact, Finding, Request
 from smalti.policy.decide.hierarchies import Hierarchies, Hierarchy
+from smalti.policy.model.anchors import anchored_time, is_anchored
 from smalti.policy.model.iris import is_column_of, normalised_column
 from smalti.policy.model.model import (
     Asset,
@@ -39,9 +51,11 @@ from smalti.policy.model.model import (
     LogicalOperator,
     Named,
     Operator,
+    Text,
     Value,
 )
-from smalti.vocab.odrl import LEFT_OPERANDS
+from smalti.vocab.declarations import OperandDeclaration, OperandKind
+from smalti.vocab.odrl import LEFT_OPERANDS, Measured
 from smalti.vocab.terms import IRI, ODRL, ODRL_PURPOSE
 from smalti.vocab.words import BY_IRI, Kind
 
@@ -88,20 +102,62 @@ Outcome: TypeAlias = Finding | Residual
 class Facts:
     """The facts of a request, about the world and its action, by left operand."""
 
-    __slots__ = ("_facts", "_has_same", "_own", "_parameters", "_request", "_tables", "hierarchies")
+    __slots__ = (
+        "_accepted", "_facts", "_has_same", "_kept", "_own", "_parameters", "_request", "_tables",
+        "hierarchies",
+    )  # fmt: skip
 
     def __init__(self, request: Request, hierarchies: Hierarchies) -> None:
         self._request = request
         self._tables: tuple[tuple[IRI, ...], ...] = tuple((target,) for target in request.targets)
         self._own = frozenset(map(normalised_column, request.tables))
         self.hierarchies = hierarchies
-        self._facts = _by_operand([fact for fact in request.facts if self.is_declared(fact.operand)])
+        self._facts = _by_operand([fact for fact in request.facts if self._counts(fact)])
+        self._kept = _by_operand(request.kept)
+        self._accepted = request.accepted
         self._parameters = _by_operand(request.parameters)
         self._has_same = any(fact.same for fact in request.parameters)
 
     def is_declared(self, operand: IRI) -> bool:
         """Whether a left operand is declared, so that its values count."""
-        return operand in STANDARD_OPERANDS or normalised_column(operand) in self.hierarchies.operands
+        if operand in STANDARD_OPERANDS:
+            return True
+        spelled, hierarchies = normalised_column(operand), self.hierarchies
+        is_known = spelled in hierarchies.operands or spelled in hierarchies.declarations
+        return is_known and spelled not in hierarchies.disputed
+
+    def declaration(self, operand: IRI) -> OperandDeclaration | None:
+        """What a vocabulary declares of an operand that is neither ODRL's nor the profile's."""
+        return None if operand in STANDARD_OPERANDS else self.hierarchies.declaration(operand)
+
+    def _counts(self, fact: Fact) -> bool:
+        """Whether a stated fact counts: its operand is declared, on the word of whoever states it."""
+        declaration = self.declaration(fact.operand)
+        if declaration is None:
+            return self.is_declared(fact.operand)
+        by, parties = fact.by or self._request.party, self.hierarchies.parties
+        return declaration.kind is OperandKind.FACT and (
+            not declaration.stated_by
+            or any(parties.relation(by, party) is SATISFIED for party in declaration.stated_by)
+        )
+
+    @property
+    def agreed(self) -> datetime | None:
+        """When the agreement was made."""
+        return self._request.agreed
+
+    def acceptances(self, clause: IRI) -> tuple[Acceptance, ...]:
+        """How the request accepts a clause; empty where it does not."""
+        spelled = _spelled(clause)
+        return tuple(accepted for accepted in self._accepted if _spelled(accepted.clause) == spelled)
+
+    def of_prohibitions(self) -> "Facts":
+        """The same for prohibitions, which no accepted clause keeps from applying."""
+        if not self._accepted:
+            return self
+        strict = copy(self)
+        strict._accepted = ()
+        return strict
 
     def is_column(self, iri: IRI) -> bool:
         """Whether an IRI, as `normalised_column` spells it, is that of a column of each requested target.
@@ -179,7 +235,12 @@ class Facts:
             return (Named(self._request.purpose), *(stated or ()))
         if operand == DATE_TIME and self._request.time is not None:
             return (Instant(self._request.time), *(stated or ()))
-        return stated
+        declaration = self.declaration(operand)
+        if declaration is None or declaration.kind is OperandKind.FACT:
+            return stated
+        if declaration.kind is OperandKind.CLOCK and self._request.time is not None:
+            return (Instant(self._request.time),)
+        return self._kept.get(_spelled(operand)) if declaration.kind is OperandKind.COUNT else None
 
     def hierarchy(self, operand: IRI) -> Hierarchy | None:
         """The hierarchy by which the values of an operand are compared."""
@@ -235,23 +296,99 @@ def comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
 def evaluate(condition: Condition, facts: Facts) -> Outcome:
     """The outcome of a constraint, or of a refinement of a party or an asset."""
     match condition:
-        case Comparison(operand=operand):
-            values = facts.values(operand)
-            if values is None or condition.unit is not None:
-                return UNKNOWN
-            is_one = operand in {ODRL_PURPOSE, DATE_TIME}
-            return holds(condition, values, facts.hierarchy(operand), is_one=is_one)
-        case ColumnComparison(column=column):
-            if facts.is_column(column.iri):
-                return Residual(condition)
-            if facts.may_be_column(column.iri):
-                return UNKNOWN
-            stated = facts.values(column.iri)
-            as_fact = Comparison(column.iri, condition.operator, condition.values)
-            return UNKNOWN if stated is None else holds(as_fact, stated, None, is_one=False)
+        case Comparison():
+            return _of_fact(condition, facts)
+        case ColumnComparison():
+            return _of_column(condition, facts)
         case Logical(operator=operator, operands=operands):
             return combine(operator, [evaluate(operand, facts) for operand in operands])
     assert_never(condition)
+
+
+def _of_fact(condition: Comparison, facts: Facts) -> Finding:
+    operand = condition.operand
+    if (declaration := facts.declaration(operand)) is not None:
+        return _of_declared(condition, declaration, facts)
+    values = facts.values(operand)
+    if values is None or condition.unit is not None:
+        return UNKNOWN
+    is_one = operand in {ODRL_PURPOSE, DATE_TIME}
+    return holds(condition, values, facts.hierarchy(operand), is_one=is_one)
+
+
+def _of_column(condition: ColumnComparison, facts: Facts) -> Outcome:
+    column = condition.column.iri
+    if facts.is_column(column):
+        return Residual(condition)
+    # What is declared in full is read as such; a policy that was read without the declaration is not meant.
+    if facts.may_be_column(column) or facts.declaration(column) is not None:
+        return UNKNOWN
+    stated = facts.values(column)
+    as_fact = Comparison(column, condition.operator, condition.values)
+    return UNKNOWN if stated is None else holds(as_fact, stated, None, is_one=False)
+
+
+# --- Declared operands
+
+
+def _of_declared(condition: Comparison, declaration: OperandDeclaration, facts: Facts) -> Finding:
+    if condition.unit is not None or facts.may_be_column(_spelled(condition.operand)):
+        return UNKNOWN
+    if declaration.kind is OperandKind.CLAUSE:
+        return accepted(condition, declaration, facts)
+    stated = facts.values(condition.operand)
+    references = [_reference(value, declaration, facts) for value in condition.values]
+    known_references = tuple(reference for reference in references if reference is not None)
+    if stated is None or len(known_references) < len(references):
+        return UNKNOWN
+    values = [_meant(value, declaration, facts.hierarchies) for value in stated]
+    hierarchy = facts.hierarchies.values if declaration.scheme is not None else None
+    is_one = declaration.kind is not OperandKind.FACT
+    return holds(replace(condition, values=known_references), values, hierarchy, is_one=is_one)
+
+
+def _reference(value: Value, declaration: OperandDeclaration, facts: Facts) -> Value | None:
+    """What a value of a condition stands for; None: a time from an agreement of an unknown date."""
+    if declaration.kind is OperandKind.CLOCK and isinstance(value, Text) and is_anchored(value.text):
+        moment = None if facts.agreed is None else anchored_time(value.text, facts.agreed)
+        return None if moment is None else Instant(moment)
+    return _meant(value, declaration, facts.hierarchies)
+
+
+def _meant(value: Value, declaration: OperandDeclaration, hierarchies: Hierarchies) -> Value:
+    """What a value under a declared operand stands for: a concept by its text, or a text like an IRI."""
+    if declaration.scheme is not None and isinstance(value, Text):
+        concept = hierarchies.scheme_of(declaration).by_notation.get(value.text)
+        return value if concept is None else Named(concept)
+    if declaration.range is Measured.TEXT and isinstance(value, Named):
+        return Text(value.iri)
+    return value
+
+
+def accepted(condition: Comparison, declaration: OperandDeclaration, facts: Facts) -> Finding:
+    """Whether the request accepts a clause as a rule states it; otherwise unknown, and never unsatisfied.
+
+    Where values are accepted, each listed one must be for `isAllOf`, and else any. No value says that a
+    negated clause is accepted.
+    """
+    acceptances = facts.acceptances(condition.operand)
+    if any(not acceptance.values for acceptance in acceptances):
+        return SATISFIED
+    if condition.operator in _NO:
+        return UNKNOWN
+    hierarchies = facts.hierarchies
+    values = [
+        _meant(value, declaration, hierarchies) for acceptance in acceptances for value in acceptance.values
+    ]
+    references = [_meant(value, declaration, hierarchies) for value in condition.values]
+    hierarchy = hierarchies.values if declaration.scheme is not None else None
+    elementary = _ELEMENTARY.get(condition.operator, condition.operator)
+    covered = [
+        any(compare(elementary, value, reference, hierarchy) is SATISFIED for value in values)
+        for reference in references
+    ]
+    needs_all = condition.operator not in _SOME
+    return SATISFIED if (all(covered) if needs_all else any(covered)) else UNKNOWN
 
 
 def evaluate_parameter(condition: Condition, parameters: Mapping[IRI, tuple[Value, ...]]) -> Finding:

@@ -6,8 +6,18 @@ from datetime import datetime
 from enum import StrEnum
 
 from smalti.errors import UsageError
-from smalti.policy.model.iris import is_plain, misspelt_iri
-from smalti.policy.model.model import NOWHERE, Condition, Duty, Named, Permission, Policy, Value, Where
+from smalti.policy.model.iris import is_plain, misspelt_iri, normalised_iri
+from smalti.policy.model.model import (
+    NOWHERE,
+    Comparison,
+    Condition,
+    Duty,
+    Named,
+    Permission,
+    Policy,
+    Value,
+    Where,
+)
 from smalti.vocab.terms import IRI
 
 
@@ -21,6 +31,32 @@ class Fact:
     same: "tuple[Fact, ...]" = ()
     """The same requirement under other operands, for permissions that name one of these and not `operand`.
     Prohibitions ignore them."""
+    by: IRI | None = None
+    """On whose word a fact about the world counts; None: the requester's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A clause that the request accepts: an obligation between people, which no machine decides."""
+
+    clause: IRI
+    """The left operand of its constraints."""
+    values: tuple[Value, ...] = ()
+    """Only with one of these values; empty: as the rule states it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """What is stated with a request beside what it asks for."""
+
+    facts: tuple[Fact, ...] = ()
+    """As `Request.facts`."""
+    accepted: tuple[Acceptance, ...] = ()
+    """As `Request.accepted`."""
+    on_behalf_of: IRI | None = None
+    """As `Request.on_behalf_of`."""
+    agreed: datetime | None = None
+    """As `Request.agreed`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +93,24 @@ class Request:
     parts of it, it is their rows that are. What is known, never the requester's word."""
     understands_limits: bool = False
     """The requester's claim to read the limits of each grant, and to respect them."""
+    accepted: tuple[Acceptance, ...] = ()
+    """The clauses that are accepted. A permission whose clauses are not does not apply."""
+    on_behalf_of: IRI | None = None
+    """Whom the accepted clauses bind: the party itself, since nobody else has the role that it asks in."""
+    agreed: datetime | None = None
+    """When the agreement was made that the request relies on, with its time zone; None: unknown."""
+    kept: tuple[Fact, ...] = ()
+    """What the registry keeps, by the operands of counts; never the requester's word."""
 
     def __post_init__(self) -> None:
-        """Refuse a request without targets, which any rule would permit, and IRIs that no policy can name.
+        """Refuse a request without targets, which any rule would permit, and clauses of somebody else.
 
         Raises:
-            UsageError: it names no target, one text is given for several, or an IRI of it is in another
-                spelling than smalti accepts.
+            UsageError: it names no target, or one text is given for several; nobody, or somebody else than
+                the requesting party accepts its clauses; or an IRI of it is in another spelling than smalti
+                accepts.
         """
+        self._check_acceptance()
         if isinstance(self.targets, str):
             raise UsageError("the request", "its targets are a text", "several IRIs: `targets=(IRI,)`")
         if not self.targets:
@@ -80,6 +126,23 @@ class Request:
         for fact in self.facts:
             yield fact.operand
             yield from (value.iri for value in fact.values if isinstance(value, Named))
+
+    def _check_acceptance(self) -> None:
+        if not self.accepted:
+            return
+        if self.on_behalf_of is None:
+            problem, way_out = "nobody is named on whose behalf clauses are accepted", "name the party"
+        elif normalised_iri(self.on_behalf_of) == normalised_iri(self.party):
+            return
+        else:
+            problem = f"clauses are accepted on behalf of {self.on_behalf_of}, and {self.party} asks"
+            way_out = "let the party ask that accepts them"
+        raise UsageError(
+            "the request",
+            problem,
+            "clauses that the requesting party accepts for itself (--accept with --on-behalf-of)",
+            way_out,
+        )
 
     @property
     def target(self) -> IRI:
@@ -185,6 +248,9 @@ class Grant:
     """Where the permission leaves columns as they are, or chooses rows by columns: what prohibitions name
     that are limited by refinements and do not apply to it. If the data have no such column, nothing tells
     that none of those is meant, which no transformation protects: then nothing is granted."""
+
+    clauses: tuple[Comparison, ...] = ()
+    """The clauses that it depends on, all of which the request accepts."""
 
     @property
     def is_unconditional(self) -> bool:

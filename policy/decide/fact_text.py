@@ -1,12 +1,14 @@
 """Reads the facts of a request from text: of the command line, or of a file of tests."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Final
 
 from smalti.errors import UsageError
-from smalti.policy.decide.decision import Fact
+from smalti.policy.decide.decision import Acceptance, Fact, Stated
 from smalti.policy.decide.names import iri, word
 from smalti.policy.model.iris import column_iri, iri_problem, misspelt_iri, normalised_column, respelled
 from smalti.policy.model.model import Day, Instant, Named, Number, Text, Truth, Value
@@ -85,6 +87,60 @@ def fact(written: str, where: str) -> Fact:
     """
     name, value_ = _halves(written, where)
     return Fact(fact_operand(name, where), (value(value_, where),))
+
+
+def stated(
+    facts: Sequence[str],
+    stated_by: Sequence[str],
+    accepted: Sequence[str],
+    on_behalf_of: str | None,
+    agreed: str | datetime | None,
+) -> Stated:
+    """What a call or a command line states with a request, by its arguments' names.
+
+    Raises:
+        UsageError: something of it is malformed.
+    """
+    read_facts = [fact(written, "facts (--fact)") for written in facts]
+    return Stated(
+        facts=said_by(read_facts, stated_by, "stated_by (--stated-by)"),
+        accepted=tuple(acceptance(written, "accepted (--accept)") for written in accepted),
+        on_behalf_of=None if on_behalf_of is None else iri(on_behalf_of, "on_behalf_of (--on-behalf-of)"),
+        agreed=time(agreed, "agreed (--agreed)") if isinstance(agreed, str) else agreed,
+    )
+
+
+def said_by(facts: Sequence[Fact], written: Sequence[str], where: str) -> tuple[Fact, ...]:
+    """Facts with the parties on whose word they are stated, each `OPERAND=PARTY`.
+
+    Raises:
+        UsageError: one has another form, is about no stated fact, or names several parties for one.
+    """
+    parties: dict[IRI, IRI] = {}
+    for text in written:
+        name, party = _halves(text, where)
+        operand = fact_operand(name, where)
+        if operand not in {each.operand for each in facts} or operand in parties:
+            raise UsageError(
+                where, f"`{name}` is no fact of the request, or is named twice", "a fact of --fact, once"
+            )
+        parties[operand] = iri(party, where)
+    return tuple(replace(each, by=parties.get(each.operand)) for each in facts)
+
+
+def acceptance(written: str, where: str) -> Acceptance:
+    """A clause that is accepted: `CLAUSE`, or `CLAUSE=VALUE` for this value alone.
+
+    >>> acceptance("https://w3id.org/catenax/2025/9/policy/Liability", "--accept").values
+    ()
+
+    Raises:
+        UsageError: it is neither, or the clause is neither a known word nor an IRI.
+    """
+    name, separator, value_ = written.partition("=")
+    if separator and not value_:
+        raise UsageError(where, f"`{name}=` has no value", "CLAUSE, or CLAUSE=VALUE")
+    return Acceptance(fact_operand(name, where), (value(value_, where),) if separator else ())
 
 
 def fact_operand(name: str, where: str) -> IRI:

@@ -13,15 +13,19 @@ from smalti.errors import PolicyError
 from smalti.policy.decide.decision import Finding
 from smalti.policy.model.iris import normalised_column, normalised_iri, table_of
 from smalti.policy.model.model import Membership, Policy
+from smalti.vocab import markets
+from smalti.vocab.declarations import OperandDeclaration, OperandKind
 from smalti.vocab.odrl import ACTION_PARENTS
 from smalti.vocab.purposes import BROADER, EXACT_MATCHES
-from smalti.vocab.terms import IRI
+from smalti.vocab.terms import DPV_ODRL, IRI, MOSAICROWN, ODRL, SMALTI
 
 Edges: TypeAlias = dict[IRI, list[IRI]]
 Pairs: TypeAlias = Iterable[tuple[IRI, IRI]]
 """Pairs of a narrower concept and a broader one (or, of exact matches, of two names of one concept)."""
 
 _NONE: Final[frozenset[IRI]] = frozenset()
+OWN_PROFILES: Final = frozenset({IRI(MOSAICROWN), IRI(SMALTI), IRI(DPV_ODRL), IRI(ODRL + "core")})
+"""The profiles whose words smalti itself defines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +265,7 @@ def _reached(start: IRI, step: Callable[[IRI], Sequence[IRI]]) -> set[IRI]:
     return reached
 
 
-# --- All four kinds
+# --- All kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,11 +280,53 @@ class Vocabulary:
     """Left operands of its own: facts that are stated under them count."""
     columns: tuple[tuple[IRI, IRI], ...] = ()
     """Pairs of a table and a column of it."""
+    profiles: frozenset[IRI] = frozenset()
+    """Profiles that it defines."""
+    declared: tuple[OperandDeclaration, ...] = ()
+    """What it says of those operands of which it says more than that they are operands."""
+    values: Relations = field(default_factory=Relations)
+    """Of the concepts that are values of operands."""
+    schemes: tuple[tuple[IRI, IRI], ...] = ()
+    """Pairs of such a concept and a scheme that it is in."""
+    notations: tuple[tuple[IRI, str], ...] = ()
+    """Pairs of such a concept and the text that stands for it."""
+    functions: tuple[tuple[IRI, IRI], ...] = ()
+    """Pairs of a property of rules and the one of ODRL that it is a case of."""
+
+    def __add__(self, other: "Vocabulary") -> "Vocabulary":
+        return Vocabulary(
+            parties=self.parties + other.parties,
+            assets=self.assets + other.assets,
+            actions=self.actions + other.actions,
+            purposes=self.purposes + other.purposes,
+            operands=self.operands | other.operands,
+            columns=self.columns + other.columns,
+            profiles=self.profiles | other.profiles,
+            declared=self.declared + other.declared,
+            values=self.values + other.values,
+            schemes=self.schemes + other.schemes,
+            notations=self.notations + other.notations,
+            functions=self.functions + other.functions,
+        )
+
+    @property
+    def changes_policies(self) -> bool:
+        """Whether it determines how policies are read, and not only what they are held against."""
+        return bool(self.profiles or self.declared or self.actions.concepts or self.functions)
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """The concepts of one concept scheme."""
+
+    concepts: frozenset[IRI] = frozenset()
+    by_notation: Mapping[str, IRI] = field(default_factory=dict)
+    """By the text that stands for a concept; without texts that stand for several."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hierarchies:
-    """The hierarchy of each kind of concept that a rule may name, and the declared operands and columns."""
+    """The hierarchy of each kind of concept that a rule may name, and what is declared besides."""
 
     parties: Hierarchy
     """Closed: a party that no group is known of is in no group."""
@@ -293,10 +339,35 @@ class Hierarchies:
     the profile's."""
     columns: Mapping[IRI, frozenset[IRI]] = field(default_factory=dict)
     """Of each table the columns that a vocabulary declares, in the same spelling."""
+    profiles: frozenset[IRI] = frozenset()
+    """The profiles that are known."""
+    declarations: Mapping[IRI, OperandDeclaration] = field(default_factory=dict)
+    """By operand, as `operands` spells them: without those that two vocabularies declare differently."""
+    disputed: frozenset[IRI] = frozenset()
+    """Those, in the same spelling."""
+    counts: tuple[IRI, ...] = ()
+    """The operands among them whose values the registry counts."""
+    values: Hierarchy = field(default_factory=Hierarchy)
+    """Of the concepts that are values of declared operands."""
+    schemes: Mapping[IRI, Scheme] = field(default_factory=dict)
+    functions: Mapping[IRI, IRI] = field(default_factory=dict)
+    """By a declared property of rules: the one of ODRL that it is a case of."""
+
+    def declaration(self, operand: IRI) -> OperandDeclaration | None:
+        """What is declared of a left operand; None: no more than that it is one, or nothing."""
+        return self.declarations.get(normalised_column(operand))
+
+    def scheme_of(self, declaration: OperandDeclaration) -> Scheme:
+        """The concepts that an operand is compared with."""
+        nothing = Scheme()
+        return nothing if declaration.scheme is None else self.schemes.get(declaration.scheme, nothing)
 
     @classmethod
     def standard(cls) -> "Hierarchies":
-        """ODRL's and the profile's actions, DPV's and MOSAICrOWN's purposes; no parties, no assets."""
+        """ODRL's and the profile's actions, DPV's and MOSAICrOWN's purposes; no parties, no assets.
+
+        The shipped vocabularies of data spaces count, too.
+        """
         purposes = Relations(_pairs(BROADER), tuple(EXACT_MATCHES.items()), frozenset(BROADER))
         actions = Relations(_pairs(ACTION_PARENTS), (), frozenset(ACTION_PARENTS))
         return cls(
@@ -304,6 +375,8 @@ class Hierarchies:
             assets=Hierarchy(is_closed=True, spelling=Spelling(normalised_column, is_kept=True)),
             actions=Hierarchy(actions),
             purposes=Hierarchy(purposes, spelling=Spelling(normalised_iri)),
+            profiles=markets.PROFILES | OWN_PROFILES,
+            declarations={normalised_column(iri): its for iri, its in markets.OPERANDS.items()},
         )
 
     def with_(self, *vocabularies: Vocabulary) -> "Hierarchies":
@@ -313,16 +386,8 @@ class Hierarchies:
             PolicyError: a standard action or purpose would get a broader one, or become one with another
                 one: that would widen what other policies grant.
         """
-        added = Vocabulary()
-        for vocabulary in vocabularies:
-            added = Vocabulary(
-                parties=added.parties + vocabulary.parties,
-                assets=added.assets + vocabulary.assets,
-                actions=added.actions + vocabulary.actions,
-                purposes=added.purposes + vocabulary.purposes,
-                operands=added.operands | vocabulary.operands,
-                columns=added.columns + vocabulary.columns,
-            )
+        added = sum(vocabularies, start=Vocabulary())
+        declarations, disputed = _with_declarations(self, added.declared)
         return Hierarchies(
             parties=self.parties.with_(added.parties),
             assets=self.assets.with_(added.assets),
@@ -330,6 +395,13 @@ class Hierarchies:
             purposes=_checked("purpose", self.purposes, self.purposes.with_(added.purposes)),
             operands=self.operands.union(map(normalised_column, added.operands)),
             columns=_with_columns(self.columns, added.columns),
+            profiles=self.profiles | added.profiles,
+            declarations=declarations,
+            disputed=disputed,
+            counts=tuple(its.iri for its in declarations.values() if its.kind is OperandKind.COUNT),
+            values=self.values.with_(added.values),
+            schemes={**self.schemes, **_schemes(added)},
+            functions={**self.functions, **dict(added.functions)},
         )
 
     def of_policy(self, policy: Policy) -> "Hierarchies":
@@ -359,6 +431,37 @@ def _with_columns(declared: Mapping[IRI, frozenset[IRI]], added: Pairs) -> Mappi
         for name in {table, normalised_column(table)}:
             columns[name] = columns.get(name, _NONE) | {normalised_column(column)}
     return columns
+
+
+def _with_declarations(
+    before: Hierarchies, added: Iterable[OperandDeclaration]
+) -> tuple[Mapping[IRI, OperandDeclaration], frozenset[IRI]]:
+    """The declarations by operand, and the operands that are declared differently."""
+    declarations, disputed = dict(before.declarations), set(before.disputed)
+    for declaration in added:
+        operand = normalised_column(declaration.iri)
+        if declarations.setdefault(operand, declaration) != declaration:
+            disputed.add(operand)
+    return {iri: its for iri, its in declarations.items() if iri not in disputed}, frozenset(disputed)
+
+
+def _schemes(added: Vocabulary) -> Mapping[IRI, Scheme]:
+    texts: dict[IRI, list[str]] = {}
+    for concept, text in added.notations:
+        texts.setdefault(concept, []).append(text)
+    concepts: dict[IRI, set[IRI]] = {}
+    by_text: dict[IRI, dict[str, set[IRI]]] = {}
+    for concept, scheme in added.schemes:
+        concepts.setdefault(scheme, set()).add(concept)
+        for text in texts.get(concept, ()):
+            by_text.setdefault(scheme, {}).setdefault(text, set()).add(concept)
+    return {
+        scheme: Scheme(
+            frozenset(members),
+            {text: min(named) for text, named in by_text.get(scheme, {}).items() if len(named) == 1},
+        )
+        for scheme, members in concepts.items()
+    }
 
 
 def _pairs(table: Mapping[IRI, tuple[IRI, ...]]) -> tuple[tuple[IRI, IRI], ...]:

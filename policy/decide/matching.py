@@ -64,7 +64,7 @@ class Kind(StrEnum):
 
 
 Subject: TypeAlias = Condition | Duty | IRI | None
-"""What a part is about: a condition, a duty, a parameter or a target."""
+"""What a part is about: a condition, a duty, a parameter, a target or a profile."""
 
 
 Judged: TypeAlias = tuple[Part, Outcome, Subject]
@@ -132,12 +132,14 @@ class PreparedRule:
 class PreparedPolicy:
     """A policy prepared for requests: what does not depend on them is computed once."""
 
-    __slots__ = ("conflict", "has_members", "hierarchies", "policy", "rules")
+    __slots__ = ("conflict", "has_members", "hierarchies", "policy", "rules", "unknown_profiles")
 
     def __init__(self, policy: Policy, hierarchies: Hierarchies) -> None:
         self.policy = policy
         self.has_members = bool(policy.memberships)
         self.hierarchies = hierarchies.of_policy(policy)
+        self.unknown_profiles = tuple(sorted({*policy.profiles} - hierarchies.profiles))
+        """Profiles that no vocabulary here defines: it permits nothing (ODRL IM 3.2)."""
         self.conflict: tuple[Rule, Rule] | None = None
         """A permission and a prohibition that make it void."""
         self.rules = tuple(PreparedRule(self, rule, kind) for kind, rule in _rules(policy))
@@ -308,6 +310,8 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
     """The parts of a permission; it applies when each is satisfied, or limits the rows."""
     rule, request = prepared.rule, situation.request
     yield Part.POLICY, in_force(prepared.policy.policy, request), None
+    for profile in prepared.policy.unknown_profiles:
+        yield Part.POLICY, UNKNOWN, profile
     yield Part.TARGET, _covered(form.permission.targets, situation, form.uses), None
     actions = situation.hierarchies.actions
     yield Part.ACTION, actions.relation(request.action, form.permission.action), form.duty
@@ -365,8 +369,9 @@ def judged_as_prohibition(prepared: PreparedRule, situation: Situation) -> Itera
     actions = situation.hierarchies.actions
     yield Part.ACTION, actions.relation(situation.request.action, rule.action), None
     yield Part.PARTY, _parties(prepared, situation), None
+    facts = situation.facts.of_prohibitions()
     for condition in rule.constraints:
-        yield Part.CONSTRAINT, _undecided(evaluate(condition, situation.facts)), condition
+        yield Part.CONSTRAINT, _undecided(evaluate(condition, facts)), condition
 
 
 def judged_refinements(rule: Rule, parameters: Parameters) -> Iterator[Judged]:

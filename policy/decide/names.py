@@ -8,6 +8,7 @@ from smalti.errors import UsageError
 from smalti.policy.model.iris import iri_problem, misspelt_iri, respelled
 from smalti.policy.model.suggest import did_you_mean
 from smalti.vocab.aliases import canonical
+from smalti.vocab.markets import MARKETS, OPERANDS
 from smalti.vocab.odrl import ACTION_PARENTS, LEFT_OPERANDS
 from smalti.vocab.purposes import PURPOSES
 from smalti.vocab.terms import DPV, DPV_ODRL, IDSC, IRI, MOSAICROWN, ODRL, SMALTI
@@ -22,6 +23,7 @@ _PREFIXES: Final = {
     "dpv": DPV,
     "dpv-odrl": DPV_ODRL,
     "idsc": IDSC,
+    **{market.prefix: market.namespace for market in MARKETS},
 }
 _VOCABULARIES: Final = tuple(_PREFIXES.values())
 _MOST_LISTED: Final = 24
@@ -69,6 +71,7 @@ def _names(kind: Kind) -> Mapping[str, IRI]:
             words += sorted(PURPOSES)
         case Kind.REFINEMENT | Kind.CONSTRAINT:
             words += [IRI(ODRL + name) for name in sorted(LEFT_OPERANDS)]
+            words += sorted(OPERANDS) if kind is Kind.CONSTRAINT else []
     first: dict[str, IRI] = {}
     for iri in words:
         first.setdefault(iri.rpartition("#")[2].rpartition("/")[2], iri)

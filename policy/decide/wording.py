@@ -8,12 +8,21 @@ from decimal import Decimal
 from typing import Final, TypeAlias, assert_never
 
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED
-from smalti.policy.decide.conditions import DATE_TIME, Facts, Outcome, Residual, leaves
+from smalti.policy.decide.conditions import (
+    DATE_TIME,
+    Facts,
+    Outcome,
+    Residual,
+    comparisons,
+    evaluate,
+    leaves,
+)
 from smalti.policy.decide.decision import Finding, Part, Reason, Request
 from smalti.policy.decide.matching import Judged, Kind, PreparedRule, Subject
 from smalti.policy.decide.table_columns import tables_of
 from smalti.policy.decide.transformations import Parameters
 from smalti.policy.findings.findings import quoted
+from smalti.policy.model.anchors import is_anchored
 from smalti.policy.model.model import (
     ColumnComparison,
     Comparison,
@@ -32,6 +41,7 @@ from smalti.policy.model.model import (
     Truth,
     Value,
 )
+from smalti.vocab.declarations import OperandKind
 from smalti.vocab.terms import IRI, ODRL_PURPOSE, PLANNED_DUTIES
 
 Values: TypeAlias = Callable[[IRI], Sequence[Value] | None]
@@ -110,8 +120,19 @@ def matched(prepared: PreparedRule, duty: Duty | None, request: Request) -> str:
         action = f"its duty to `{local_name(duty.action)}` [{duty.uid}] for the {action}"
     return (
         f"this {prepared.kind.value} {verb} it: it matches target {_targets(request)}, "
-        f"{action}, {party} and {purpose}"
+        f"{action}, {party} and {purpose}{_by_facts(prepared)}"
     )
+
+
+def _by_facts(prepared: PreparedRule) -> str:
+    """The declared facts that a permission depends on."""
+    if prepared.kind is Kind.PROHIBITION:
+        return ""
+    hierarchies = prepared.policy.hierarchies
+    declared = (hierarchies.declaration(leaf.operand) for leaf in comparisons(prepared.rule.constraints))
+    facts = dict.fromkeys(its.iri for its in declared if its is not None and its.kind is OperandKind.FACT)
+    names = _Names(facts)
+    return f", by {_listed([f'`{names(fact)}`' for fact in facts], 'and')} as stated" if facts else ""
 
 
 def forbidden_columns(columns: Iterable[IRI]) -> str:
@@ -260,6 +281,8 @@ def _decided(part: Part, finding: Finding, subject: Condition, basis: Basis) -> 
     if stated is not None and isinstance(subject, Comparison) and _is_limit_of_purposes(subject):
         return _purpose(subject, stated)
     text = f"its {part} {condition(subject, stated or ())} is {finding}"
+    if failing := _failing(part, finding, subject, basis.facts):
+        return f"{text}: {failing}"
     if missing := _missing(finding, [subject], basis.facts, values):
         return f"{text}: {missing}"
     if stated:
@@ -267,6 +290,17 @@ def _decided(part: Part, finding: Finding, subject: Condition, basis: Basis) -> 
         values_stated = [f"`{_value(value, names)}`" for value in stated]
         return f"{text}: the request states {_listed(values_stated, 'and')}"
     return text
+
+
+def _failing(part: Part, finding: Finding, subject: Condition, facts: Facts) -> str:
+    """Which operands of a logical constraint are unsatisfied by facts that a vocabulary declares."""
+    if part is not Part.CONSTRAINT or finding is not UNSATISFIED or not isinstance(subject, Logical):
+        return ""
+    declared = (leaf for leaf in comparisons([subject]) if facts.declaration(leaf.operand) is not None)
+    failing = [condition(leaf) for leaf in declared if evaluate(leaf, facts) is UNSATISFIED]
+    return (
+        f"{_listed(failing, 'and')} {'is' if len(failing) == 1 else 'are'} unsatisfied" if failing else ""
+    )
 
 
 def _is_limit_of_purposes(comparison: Comparison) -> bool:
@@ -300,7 +334,17 @@ def _missing(outcome: Outcome, conditions: Iterable[Condition], facts: Facts, va
     operands = dict.fromkeys(
         _operand(comparison) for comparison in compared if not _is_of_rows(comparison, facts)
     )
-    missing = [operand for operand in operands if operand not in undeclared and values(operand) is None]
+    of_clauses = [operand for operand in operands if _is_clause(operand, facts)]
+    clauses = dict.fromkeys(
+        _operand(comparison)
+        for comparison in compared
+        if _operand(comparison) in of_clauses and evaluate(comparison, facts) is not SATISFIED
+    )
+    missing = [
+        operand
+        for operand in operands
+        if operand not in (*undeclared, *of_clauses) and values(operand) is None
+    ]
     parts = []
     if undeclared:
         noun, verb = ("operand", "is") if len(undeclared) == 1 else ("operands", "are")
@@ -312,7 +356,23 @@ def _missing(outcome: Outcome, conditions: Iterable[Condition], facts: Facts, va
         parts.append(
             f"the request states no {_listed([f'`{names(operand)}`' for operand in missing], 'and no')}"
         )
+    if clauses:
+        noun = "clause" if len(clauses) == 1 else "clauses"
+        listed = _listed([f"`{local_name(clause)}`" for clause in clauses], "and")
+        parts.append(f"the request does not accept the {noun} {listed} so")
+    if facts.agreed is None and any(map(_is_anchored, compared)):
+        parts.append("the request does not state when its agreement was made")
     return ", and ".join(parts)
+
+
+def _is_anchored(comparison: Comparison | ColumnComparison) -> bool:
+    """Whether a comparison is with a time that is counted from the date of the agreement."""
+    return any(isinstance(value, Text) and is_anchored(value.text) for value in comparison.values)
+
+
+def _is_clause(operand: IRI, facts: Facts) -> bool:
+    declaration = facts.declaration(operand)
+    return declaration is not None and declaration.kind is OperandKind.CLAUSE
 
 
 def _is_of_rows(comparison: Comparison | ColumnComparison, facts: Facts) -> bool:
@@ -361,6 +421,11 @@ def in_force(policy: Policy, finding: Finding, request: Request) -> str:
     if finding is UNKNOWN:
         return "its policy is in force for a limited time, and the time of the request is not known"
     return "its policy is not in force at the time of the request"
+
+
+def unknown_profile(profile: IRI) -> str:
+    """That the policy names a profile whose words have no meaning here."""
+    return f"its policy names the profile `{profile}`, which no vocabulary here defines"
 
 
 def prohibits_only(forbids: bool) -> str:

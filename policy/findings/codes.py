@@ -97,7 +97,11 @@ TABLE: Final = (
         "P315", "unknown conflict strategy", "the strategies are perm, prohibit and invalid (ODRL IM 2.9)."
     ),
     Code("P316", "agreement without parties", "a rule of an agreement has an assigner and an assignee."),
-    Code("P317", "unknown profile", "processing must stop at an unknown profile (ODRL IM 4.2)."),
+    Code(
+        "P317",
+        "unknown profile",
+        "processing must stop at an unknown profile (ODRL IM 3.2); `smalti check` warns, and goes on.",
+    ),
     Code("P318", "policy replaced", "a policy with dct:isReplacedBy is void (ODRL IM 2.8)."),
     Code("P319", "unusable uid", "a uid is one absolute IRI."),
     Code(
@@ -318,6 +322,11 @@ TABLE: Final = (
         "the target's IRI is below the table's, but names none of its columns.",
     ),
     Code("P623", "rules shut each other out", "one rule may use up the budget that another rule requires."),
+    Code(
+        "P624",
+        "statements needed",
+        "a permission depends on facts, clauses or a date that only a request can state.",
+    ),
 )
 
 BY_CODE: Final = {code.code: code for code in TABLE}

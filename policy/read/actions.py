@@ -6,6 +6,7 @@ from typing import Final
 
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.findings import quoted
+from smalti.policy.read.comparisons import is_foreign_word
 from smalti.policy.read.inclusions import check_action_types, defines_action
 from smalti.policy.read.properties import Place, check_properties
 from smalti.policy.read.values import (
@@ -20,7 +21,15 @@ from smalti.policy.read.values import (
 )
 from smalti.policy.text.json_text import Place as TextPlace
 from smalti.vocab.odrl import ACTION_PARENTS
-from smalti.vocab.terms import ANONYMIZE, INCLUDED_IN, IRI, RDF_VALUE, REFINEMENT
+from smalti.vocab.terms import (
+    ANONYMIZE,
+    INCLUDED_IN,
+    IRI,
+    RDF_VALUE,
+    REFINEMENT,
+    TRANSFER,
+    USE,
+)
 
 _ACTIONS: Final = frozenset(ACTION_PARENTS)
 
@@ -128,6 +137,20 @@ def _is_meant_to_anonymize(action: Action) -> bool:
 
 def _is_known(action: Action, scope: Scope) -> bool:
     if action.iri in _ACTIONS:
+        return True
+    actions = scope.hierarchies.actions
+    if actions.defines(action.iri):
+        if any(actions.covers(whole, action.iri) for whole in (USE, TRANSFER)):
+            return True
+        message = f"the declared action {quoted(action.name.written)} is included in neither of ODRL's two"
+        help_ = "declare that it is `odrl:includedIn` `odrl:use`, `odrl:transfer` or a narrower action"
+        scope.findings.error("P305", action.name.place, message, help_)
+        return False
+    if scope.has_unknown_profile and not scope.stops_at_profiles and is_foreign_word(action.iri):
+        message = (
+            f"the action {quoted(action.name.written)} is unknown, as the profile is that may define it"
+        )
+        scope.findings.warning("P305", action.name.place, message, "add a vocabulary that defines it")
         return True
     names = [odrl_name(iri) or iri for iri in _ACTIONS if odrl_name(iri)]
     candidates = [*names, *(f"odrl:{name}" for name in names), *spellings(_ACTIONS, scope)]

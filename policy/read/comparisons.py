@@ -23,6 +23,7 @@ from smalti.policy.read.values import (
     values_of,
 )
 from smalti.policy.text.json_text import Place as TextPlace
+from smalti.vocab.markets import NAMESPACES
 from smalti.vocab.odrl import LEFT_OPERANDS, LOGICAL_OPERANDS, OPERATORS
 from smalti.vocab.terms import (
     DATA_TYPE,
@@ -49,7 +50,7 @@ from smalti.vocab.words import BY_IRI, Kind, Word
 _OPERANDS: Final = frozenset(
     iri for iri, word in BY_IRI.items() if word.kind in {Kind.REFINEMENT, Kind.CONSTRAINT}
 )
-_VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL, IDSC, DCT, RDF, RDFS, XSD)
+_VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL, IDSC, DCT, RDF, RDFS, XSD, *NAMESPACES)
 """Namespaces in which an IRI is a word, and so never names a column or a fact about a party."""
 _ATOMIC: Final = "AtomicConstraint"
 _TYPES: Final = frozenset(
@@ -59,6 +60,10 @@ _TYPES: Final = frozenset(
 context does not define it, so JSON-LD reads a relative IRI, or a word of the connector's vocabulary."""
 SETS: Final = frozenset({Operator.IS_ALL_OF, Operator.IS_ANY_OF, Operator.IS_NONE_OF})
 """The operators that compare with a list (ODRL IM 2.5.1)."""
+
+
+_COMPARED: Final = 2000
+"""The most declared operands that a misspelt one is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +167,14 @@ def read_comparison(
     return WrittenComparison(*operand, *operator, values, unit, unit_place, node.place)
 
 
+def is_foreign_word(iri: IRI) -> bool:
+    """Whether an IRI is in none of the namespaces whose words are known."""
+    return not iri_problem(iri) and not iri.startswith(_VOCABULARIES)
+
+
 def is_foreign_iri(iri: IRI, under: tuple[IRI, ...]) -> bool:
     """Whether an IRI is no word, but may name a column or a fact: below a target, or any HTTP IRI."""
-    if iri_problem(iri) or iri.startswith(_VOCABULARIES):
+    if not is_foreign_word(iri):
         return False
     return is_under(iri, under) or iri.startswith(("http://", "https://"))
 
@@ -201,11 +211,21 @@ def _operand(
     if name is None:
         return None
     iri = IRI(canonical_word(name, scope))
-    if iri in _OPERANDS or odrl_name(iri) in LEFT_OPERANDS or is_foreign(iri):
+    is_declared = scope.hierarchies.declaration(iri) is not None
+    if iri in _OPERANDS or odrl_name(iri) in LEFT_OPERANDS or is_declared or is_foreign(iri):
         return iri, name
-    candidates = [*spellings(_OPERANDS, scope), *LEFT_OPERANDS]
+    declarations = list(scope.hierarchies.declarations)[:_COMPARED]
+    candidates = [
+        *spellings((*_OPERANDS, *declarations), scope),
+        *LEFT_OPERANDS,
+        *map(_local, declarations),
+    ]
     unknown_word("P307", name, "operand", candidates, scope, way_out)
     return None
+
+
+def _local(iri: IRI) -> str:
+    return iri.rpartition("#")[2].rpartition("/")[2]
 
 
 def _operator(node: Node, what: str, scope: Scope) -> tuple[Operator, Name] | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.document.nodes import Node, nodes_below
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.circles import on_circles
@@ -42,17 +43,16 @@ from smalti.policy.read.values import (
     unknown_word,
     values_of,
 )
+from smalti.vocab.aliases import canonical
 from smalti.vocab.odrl import CONFLICT_STRATEGIES, POLICY_TYPES
 from smalti.vocab.terms import (
     AGREEMENT,
     CONFLICT,
-    DPV_ODRL,
     INHERIT_FROM,
     IRI,
     IS_REPLACED_BY,
     MOSAICROWN,
     OBLIGATION,
-    ODRL,
     OFFER,
     OUTPUT,
     PERMISSION,
@@ -60,11 +60,9 @@ from smalti.vocab.terms import (
     PROFILE,
     PROHIBITION,
     SET,
-    SMALTI,
     UID,
 )
 
-_PROFILES: Final = (MOSAICROWN, SMALTI, DPV_ODRL, ODRL + "core")
 _TYPES: Final[dict[str, PolicyType]] = {
     POLICY: PolicyType.SET,
     SET: PolicyType.SET,
@@ -209,20 +207,32 @@ def _warn_of_missing(node: Node, inherited: Inherited, scope: Scope) -> None:
 
 
 def _read_profiles(node: Node, inherited: Inherited, scope: Scope) -> tuple[IRI, ...]:
-    """The policy's profiles and its parents', sorted; an unknown one must stop processing (ODRL IM 3.2)."""
-    profiles = set(inherited.profiles)
+    """The policy's profiles and its parents', sorted; an unknown one must stop processing (ODRL IM 3.2).
+
+    A check is no processing: there it is a warning, and the policy grants nothing.
+    """
+    profiles, known_profiles = set(inherited.profiles), scope.hierarchies.profiles
     prop = node.get(PROFILE)
     for value in values_of(prop, scope) if prop is not None else ():
         name = bare_name(value, "the profile", scope)
         iri = canonical_word(name, scope) if name is not None else ""
-        if name is None or iri in _PROFILES:
-            profiles.add(IRI(iri))
+        if name is None:
             continue
-        message = f"the profile {quoted(name.written)} is unknown, so its words have no meaning here"
-        scope.findings.error(
-            "P317", name.place, message, scope.findings.did_you_mean(name.written, _PROFILES)
-        )
+        profiles.add(IRI(iri))
+        if iri not in known_profiles:
+            report = scope.findings.error if scope.stops_at_profiles else scope.findings.warning
+            message = f"the profile {quoted(name.written)} is unknown, so its words have no meaning here"
+            way_out = "add a vocabulary that defines it"
+            help_ = scope.findings.did_you_mean(name.written, sorted(known_profiles)) or way_out
+            report("P317", name.place, message, help_)
     return tuple(sorted(profiles))
+
+
+def names_unknown_profile(node: Node, hierarchies: Hierarchies) -> bool:
+    """Whether a policy names a profile that no vocabulary here defines."""
+    prop = node.get(PROFILE)
+    names = [value.name for value in prop.values if isinstance(value, Node)] if prop is not None else []
+    return any(canonical(name.iri) not in hierarchies.profiles for name in names if name is not None)
 
 
 def _read_conflict(node: Node, scope: Scope) -> ConflictStrategy | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from smalti.errors import PolicyError
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.document.nodes import Node
 from smalti.policy.document.serializations import read_nodes
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
@@ -15,7 +16,8 @@ from smalti.policy.findings.findings import Findings
 from smalti.policy.findings.render import render_human
 from smalti.policy.model.binding import NOTHING_BOUND, PARTS, Binding, unbound
 from smalti.policy.model.model import Policy
-from smalti.policy.read.documents import check_described_once, read_policy
+from smalti.policy.read.documents import check_described_once, names_unknown_profile, read_policy
+from smalti.policy.read.functions import with_functions
 from smalti.policy.read.inclusions import read_inclusions
 from smalti.policy.read.inheritance import (
     Family,
@@ -69,10 +71,16 @@ class _Draft:
     digest: str
     """Hexadecimal."""
     findings: Findings
+    hierarchies: Hierarchies
+    stops_at_profiles: bool
 
 
 def parse(
-    document: bytes, name: str, stored: Stored = nothing_stored, binding: Binding = NOTHING_BOUND
+    document: bytes,
+    name: str,
+    stored: Stored = nothing_stored,
+    hierarchies: Hierarchies = STANDARD,
+    binding: Binding = NOTHING_BOUND,
 ) -> ParsedDocument:
     """Read one policy document, without data and without network.
 
@@ -83,15 +91,19 @@ def parse(
         document: the bytes of the document, at most 1 MiB.
         name: its name in diagnostics, usually its path.
         stored: gives the policies in force elsewhere, from which this one may inherit.
+        hierarchies: the profiles, actions and operands that it may use.
         binding: gives the rules a target and parties that the document leaves open.
     """
-    return parse_all([(document, name)], stored, binding)[0]
+    return parse_all([(document, name)], stored, hierarchies, binding)[0]
 
 
 def parse_all(
     documents: Sequence[tuple[bytes, str]],
     stored: Stored = nothing_stored,
+    hierarchies: Hierarchies = STANDARD,
     binding: Binding = NOTHING_BOUND,
+    *,
+    stops_at_profiles: bool = True,
 ) -> tuple[ParsedDocument, ...]:
     """Read several documents, whose policies may inherit from each other (ODRL IM 2.9).
 
@@ -101,12 +113,15 @@ def parse_all(
     Args:
         documents: the bytes and the name of each, as for `parse`.
         stored: gives the policies in force elsewhere.
+        hierarchies: the profiles, actions and operands that the policies may use.
         binding: of all documents.
+        stops_at_profiles: whether an unknown profile is an error. Otherwise it is a warning, for a check
+            that goes on with everything else; no decision is made by such a policy.
 
     Returns:
         What was read from each document, in the same order.
     """
-    drafts = [_draft(document, name) for document, name in documents]
+    drafts = [_draft(document, name, hierarchies, stops_at_profiles) for document, name in documents]
     entries = [
         read_entry(node, scope, number)
         for number, draft in enumerate(drafts)
@@ -131,18 +146,21 @@ def load(
     path: str | PathLike[str], stored: Stored = nothing_stored, binding: Binding = NOTHING_BOUND
 ) -> ParsedDocument:
     """Read the policy document at a path; a file that cannot be read is a diagnostic, too."""
-    return load_all([path], stored, binding)[0]
+    return load_all([path], stored, binding=binding)[0]
 
 
 def load_all(
     paths: Sequence[str | PathLike[str]],
     stored: Stored = nothing_stored,
+    hierarchies: Hierarchies = STANDARD,
     binding: Binding = NOTHING_BOUND,
+    *,
+    stops_at_profiles: bool = True,
 ) -> tuple[ParsedDocument, ...]:
     """Read the policy documents at some paths, as `parse_all` does."""
     files = [_file(path) for path in paths]
     documents = [file for file in files if not isinstance(file, ParsedDocument)]
-    read = iter(parse_all(documents, stored, binding))
+    read = iter(parse_all(documents, stored, hierarchies, binding, stops_at_profiles=stops_at_profiles))
     return tuple(file if isinstance(file, ParsedDocument) else next(read) for file in files)
 
 
@@ -206,12 +224,13 @@ def _decode(document: bytes) -> tuple[str, tuple[str, Place, str, str] | None]:
         return text, ("P102", Place(at, at + 1, ""), "the document is not UTF-8 text", "save it as UTF-8")
 
 
-def _draft(document: bytes, name: str) -> _Draft:
+def _draft(document: bytes, name: str, hierarchies: Hierarchies, stops_at_profiles: bool) -> _Draft:
     text, problem = _decode(document)
     findings = Findings(name, text)
     if problem is not None:
         findings.error(*problem)
-    return _Draft(name, text, hashlib.sha256(document).hexdigest(), findings)
+    digest = hashlib.sha256(document).hexdigest()
+    return _Draft(name, text, digest, findings, hierarchies, stops_at_profiles)
 
 
 def _scoped(draft: _Draft, binding: Binding) -> list[tuple[Node, Scope]]:
@@ -221,16 +240,36 @@ def _scoped(draft: _Draft, binding: Binding) -> list[tuple[Node, Scope]]:
     nodes = read_nodes(draft.text, draft.findings)
     if not nodes:
         return []
+    declared = draft.hierarchies
     bound = []
     for node, terms in nodes:
         findings = draft.findings.of_a_policy()
-        bound.append((bind(node, binding, findings), terms, findings))
+        described = with_functions(node, declared.functions, findings) if declared.functions else node
+        bound.append((bind(described, binding, findings), terms, findings))
     tops = [node for node, _, _ in bound]
     uids = frozenset(node.name.iri for node in tops if node.name is not None)
-    scope = Scope(nodes[0][1], draft.findings, draft.digest, policies=uids)
+    scope = Scope(
+        nodes[0][1],
+        draft.findings,
+        draft.digest,
+        policies=uids,
+        hierarchies=declared,
+        stops_at_profiles=draft.stops_at_profiles,
+    )
     check_described_once(tops, scope)
     scope = replace(scope, inclusions=read_inclusions(tops, scope))
-    return [(node, replace(scope, terms=terms, findings=findings)) for node, terms, findings in bound]
+    return [
+        (
+            node,
+            replace(
+                scope,
+                terms=terms,
+                findings=findings,
+                has_unknown_profile=names_unknown_profile(node, declared),
+            ),
+        )
+        for node, terms, findings in bound
+    ]
 
 
 def _parsed(draft: _Draft, policies: Sequence[Policy]) -> ParsedDocument:

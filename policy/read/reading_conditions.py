@@ -8,6 +8,7 @@ from typing import Final
 from smalti.policy.document.nodes import Literal, Node, Property, Value
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model import model
+from smalti.policy.model.anchors import is_anchored
 from smalti.policy.model.iris import is_column_of, normalised_column
 from smalti.policy.model.model import (
     ColumnComparison,
@@ -22,6 +23,7 @@ from smalti.policy.model.model import (
     Number,
     Operator,
     Text,
+    Truth,
 )
 from smalti.policy.read.comparisons import (
     WrittenComparison,
@@ -36,8 +38,9 @@ from smalti.policy.read.purposes import OPERANDS as PURPOSE_OPERANDS
 from smalti.policy.read.purposes import read_purpose_comparison, read_purposes
 from smalti.policy.read.typed_values import DURATION, moment_as_written, named_by_text, typed_value
 from smalti.policy.read.values import Scope, odrl_name, values_of
+from smalti.vocab.declarations import OperandDeclaration, OperandKind
 from smalti.vocab.odrl import LEFT_OPERAND_KINDS, OPERATORS_OF, OPERATORS_OF_PERIODS, Measured
-from smalti.vocab.terms import ANONYMIZE, IRI, LEFT_OPERAND, ODRL_PURPOSE, OPERATOR, RIGHT_OPERAND
+from smalti.vocab.terms import ANONYMIZE, IRI, LEFT_OPERAND, ODRL_PURPOSE, OPERATOR, RIGHT_OPERAND, XSD
 from smalti.vocab.words import Kind
 
 
@@ -174,6 +177,15 @@ def _typed(written: WrittenComparison, context: ConditionContext, scope: Scope) 
         return read_profile_word(written, context.targets, scope, is_bounded=not is_free)
     if odrl_name(written.operand) in LEFT_OPERAND_KINDS:
         return read_odrl_comparison(written, scope)
+    return _foreign_comparison(written, context, scope)
+
+
+def _foreign_comparison(
+    written: WrittenComparison, context: ConditionContext, scope: Scope
+) -> Condition | None:
+    """A comparison whose operand is neither ODRL's nor the profile's."""
+    if (declaration := _declaration(written, context, scope)) is not None:
+        return _declared_comparison(written, declaration, scope)
     if context.place is ConditionPlace.PARTY:
         _report_unknown(written, "", scope)
         return _fact(written, scope)
@@ -183,8 +195,13 @@ def _typed(written: WrittenComparison, context: ConditionContext, scope: Scope) 
 def _misplaced(
     written: WrittenComparison, context: ConditionContext, scope: Scope
 ) -> tuple[str, str] | None:
-    """Why a word of the profile, or the purpose, cannot stand in this place, and the way out."""
+    """Why a word of a profile, or the purpose, cannot stand in this place, and the way out."""
     word, is_of_rule = written.word, context.place is ConditionPlace.RULE
+    declaration = None if word is not None else _declaration(written, context, scope)
+    if declaration is not None and not is_of_rule:
+        is_clause = declaration.kind is OperandKind.CLAUSE
+        if is_clause or context.place is ConditionPlace.ACTION:
+            return f"is a {declaration.kind}, which limits a rule", "write it as a `constraint` of the rule"
     limits_rules = written.operand in PURPOSE_OPERANDS or (
         word is not None and word.kind is Kind.CONSTRAINT
     )
@@ -221,6 +238,75 @@ def _unit_fits(written: WrittenComparison, kind: Measured, scope: Scope) -> bool
     return check_no_unit(written, scope)
 
 
+# --- Operands that a vocabulary declares
+
+
+def _declaration(
+    written: WrittenComparison, context: ConditionContext, scope: Scope
+) -> OperandDeclaration | None:
+    """What is declared of the operand; None where nothing is, or where it is a column of a target."""
+    column = normalised_column(written.operand)
+    if any(is_column_of(target, column) for target in context.targets):
+        return None
+    return scope.hierarchies.declaration(written.operand)
+
+
+def _declared_comparison(
+    written: WrittenComparison, declaration: OperandDeclaration, scope: Scope
+) -> Comparison | None:
+    if written.operator not in declaration.operators:
+        shown = f"{quoted(written.shown)}, a {declaration.kind} that is {declaration.range},"
+        listed = ", ".join(f"`{operator}`" for operator in sorted(declaration.operators))
+        message = f"{shown} does not support `{written.operator}`"
+        scope.findings.error("P405", written.operator_name.place, message, f"write one of {listed}")
+        return None
+    values = read_set(written, lambda value: _declared_value(value, declaration, written, scope), scope)
+    if not check_no_unit(written, scope) or values is None:
+        return None
+    where = scope.findings.where(written.operand_name.place)
+    return Comparison(declaration.iri, written.operator, values, where=where)
+
+
+def _declared_value(
+    value: Value, declaration: OperandDeclaration, written: WrittenComparison, scope: Scope
+) -> model.Value | None:
+    text = value.text if isinstance(value, Literal) and value.is_text and value.datatype is None else None
+    if declaration.range is Measured.CONCEPT:
+        return _concept(value, declaration, written, scope)
+    if text is not None and declaration.kind is OperandKind.CLOCK and is_anchored(text):
+        return Text(text)
+    if text is not None and isinstance(value, Literal) and declaration.range is Measured.MOMENT:
+        value = replace(value, datatype=XSD + ("date" if len(text) == len("2026-05-01") else "dateTime"))
+    return _of_kind(value, declaration.range, written, scope)
+
+
+def _concept(
+    value: Value, declaration: OperandDeclaration, written: WrittenComparison, scope: Scope
+) -> model.Value | None:
+    """A concept of the operand's scheme, by its IRI, or the text that stands for it."""
+    typed = typed_value(value, written.shown, scope)
+    scheme = scope.hierarchies.scheme_of(declaration)
+    if isinstance(typed, Text) and typed.text not in scheme.by_notation:
+        typed = named_by_text(typed.text, value.place, scope) or typed
+    is_of_scheme = (isinstance(typed, Text) and typed.text in scheme.by_notation) or (
+        isinstance(typed, Named) and typed.iri in scheme.concepts
+    )
+    if typed is None or is_of_scheme:
+        return typed
+    shown = typed.text if isinstance(typed, Text) else typed.iri if isinstance(typed, Named) else ""
+    names = [*scheme.by_notation, *scheme.concepts][:_COMPARED]
+    listed = ", ".join(quoted(name) for name in sorted(scheme.by_notation or scheme.concepts)[:_LISTED])
+    message = f"{quoted(written.shown)} must be {declaration.range}, not {_shown(typed)}"
+    help_ = scope.findings.did_you_mean(shown, names) or (f"write one such as {listed}" if listed else "")
+    scope.findings.error("P433", value.place, message, help_)
+    return None
+
+
+_LISTED: Final = 6
+"""The most values that a help lists."""
+_COMPARED: Final = 2000
+"""The most words that a misspelt one is compared with."""
+
 _TYPES: Final[dict[Measured, tuple[type[model.Value], ...]]] = {
     Measured.WHOLE_NUMBER: (Number,),
     Measured.NUMBER: (Number,),
@@ -232,6 +318,7 @@ _TYPES: Final[dict[Measured, tuple[type[model.Value], ...]]] = {
     Measured.TEXT: (Text,),
     Measured.VERSION: (Number, Text),
     Measured.EVENT: (Named, Day, Instant),
+    Measured.TRUTH: (Truth,),
 }
 
 
@@ -279,6 +366,8 @@ def _example(kind: Measured, typed: model.Value) -> str:
         return 'write {"@value": "2026-05-01", "@type": "xsd:date"}, or an xsd:dateTime'
     if kind in {Measured.WHOLE_NUMBER, Measured.NUMBER, Measured.PERCENTAGE} and text:
         return f"write {text}, without quotes" if text.strip().isdigit() else "write a number"
+    if kind is Measured.TRUTH:
+        return "write true or false, without quotes"
     return 'write {"@id": "http://..."}' if kind is Measured.IDENTIFIED else ""
 
 
@@ -309,7 +398,10 @@ def _report_unknown(written: WrittenComparison, as_column: str, scope: Scope) ->
         f"{quoted(written.operand_name.written)} is not a known operand{is_column}: unless it is"
         " declared, permissions that require it do not apply, but prohibitions do"
     )
-    help_ = f"declare it in a vocabulary (`a odrl:LeftOperand`){as_column}"
+    namespace = written.operand.rpartition("#")[0] or written.operand.rpartition("/")[0]
+    declared = (iri for iri in scope.hierarchies.declarations if iri.startswith(namespace))
+    nearest = scope.findings.did_you_mean(written.operand, sorted(declared)[:_COMPARED])
+    help_ = nearest or f"declare it in a vocabulary (`a odrl:LeftOperand`){as_column}"
     scope.findings.warning("P508", written.operand_name.place, message, help_)
 
 

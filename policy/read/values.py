@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.document.context import Terms
 from smalti.policy.document.expansion import BASE, UNRESOLVED
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
@@ -38,6 +39,12 @@ class Scope:
     """The actions that the document defines."""
     policies: frozenset[str] = frozenset()
     """The uids of its policies."""
+    hierarchies: Hierarchies = STANDARD
+    """What vocabularies declare: operands, actions and profiles."""
+    stops_at_profiles: bool = True
+    """Whether an unknown profile is an error; otherwise it is a warning, and the policy grants nothing."""
+    has_unknown_profile: bool = False
+    """Whether the policy names one, which may define words that nothing here does."""
 
 
 def one_value(node: Node, iri: str, scope: Scope) -> Value | None:

@@ -1,19 +1,28 @@
-"""Reads a data market's own vocabulary: its groups, collections, actions, purposes and operands (Turtle).
+"""Reads a data market's own vocabulary: groups, concepts, columns, operands, profiles (Turtle, JSON-LD).
 
 | statement | says |
 |---|---|
 | `a odrl:Party`, `odrl:PartyCollection`, `odrl:Asset`, `odrl:AssetCollection`, `dcat:Dataset`, `odrl:Action`, `skos:Concept`, `dpv:Purpose` | of which kind a term is |
 | `a odrl:LeftOperand` | facts stated under this left operand are used |
+| `smalti:operandKind` | a left operand is a `smalti:Fact`, which the request states (the default), a `smalti:Clock` (the time of the request), a `smalti:Count` (the outputs recorded for the requester) or a `smalti:Clause`, which the request accepts |
+| `rdfs:range` | a left operand is compared with values of a datatype of XML Schema, or with concepts of a scheme |
+| `smalti:operator` | a left operand is used with this operator of ODRL, and with others that are listed so; without any, with all that its range supports |
+| `smalti:statedBy` | a fact counts only on the word of this party, or of a member of it |
+| `a skos:ConceptScheme`, `a odrl:RightOperand`, `skos:inScheme` | a concept is a value of the left operands whose range is the scheme |
+| `skos:notation` | the text that stands for such a concept in policies and requests |
+| `a skos:Collection`, `skos:member` | a profile that policies may name, and the terms that belong to it |
+| `rdfs:subPropertyOf` | a property of rules is a case of `odrl:assigner`, `odrl:assignee` or `odrl:target`, and read as that |
 | `csvw:column` | a table has a column with this IRI |
 | `odrl:partOf`, `mosaicrown:belongsTo` | a party or an asset belongs to a collection |
 | `dct:isPartOf` | an asset belongs to a collection |
 | `odrl:includedIn` | an action is included in another one |
-| `skos:broader` | a purpose or action has a broader one |
-| `skos:exactMatch` | two names are one purpose or action |
-| `rdfs:label`, `rdfs:comment`, `skos:prefLabel`, `skos:altLabel`, `skos:definition`, `dct:title`, `dct:description` | nothing that has an effect |
+| `skos:broader` | a purpose, an action or a value has a broader one |
+| `skos:exactMatch` | two names are one purpose, action or value |
+| `rdfs:label`, `rdfs:comment`, `rdfs:isDefinedBy`, `skos:prefLabel`, `skos:altLabel`, `skos:definition`, `dct:title`, `dct:description` | nothing that has an effect |
 
-Any other statement is refused, because it could be meant to have an effect; so are circles. Terms that
-statements connect are of one kind, which a type, a standard term or the statement determines.
+Any other statement is refused, because it could be meant to have an effect; so are circles, and
+declarations of words and profiles that smalti ships. Terms that statements connect are of one kind, which
+a type, a standard term or the statement determines.
 """  # noqa: E501
 
 import io
@@ -26,8 +35,35 @@ from smalti.errors import PolicyError
 from smalti.policy.decide.hierarchies import STANDARD, Relations, Vocabulary
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.iris import iri_problem, respelled
+from smalti.policy.read.vocabulary_json import is_json, read_json_ld
 from smalti.vocab.aliases import canonical
-from smalti.vocab.terms import CSVW, DCAT, DCT, DPV, IRI, MOSAICROWN, ODRL, RDF, RDFS
+from smalti.vocab.declarations import (
+    KIND,
+    KINDS,
+    OPERATOR_ALLOWED,
+    STATED_BY,
+    OperandDeclaration,
+    OperandKind,
+)
+from smalti.vocab.markets import NAMESPACES
+from smalti.vocab.odrl import OPERATORS_OF, Measured
+from smalti.vocab.terms import (
+    ASSIGNEE,
+    ASSIGNER,
+    CSVW,
+    DCAT,
+    DCT,
+    DPV,
+    IRI,
+    MOSAICROWN,
+    ODRL,
+    RDF,
+    RDFS,
+    SKOS,
+    SMALTI,
+    TARGET,
+    XSD,
+)
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -35,7 +71,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 MOST_STATEMENTS: Final = 500_000
-_SKOS: Final = "http://www.w3.org/2004/02/skos/core#"
 _BASE: Final = "https://unresolved.invalid/vocabulary/"
 _LISTED: Final = 10
 """The most problems that a message names."""
@@ -47,6 +82,10 @@ class _Kind(StrEnum):
     ACTION = "action"
     PURPOSE = "purpose"
     OPERAND = "left operand"
+    VALUE = "value"
+    SCHEME = "concept scheme"
+    PROFILE = "profile"
+    FUNCTION = "property of rules"
 
 
 _TYPES: Final = {
@@ -58,26 +97,61 @@ _TYPES: Final = {
     ODRL + "Action": _Kind.ACTION,
     DPV + "Purpose": _Kind.PURPOSE,
     ODRL + "LeftOperand": _Kind.OPERAND,
-    _SKOS + "Concept": None,
+    ODRL + "RightOperand": _Kind.VALUE,
+    SKOS + "ConceptScheme": _Kind.SCHEME,
+    SKOS + "Collection": _Kind.PROFILE,
+    SKOS + "Concept": None,
 }
 _MEMBERS: Final = frozenset({_Kind.PARTY, _Kind.ASSET})
-_CONCEPTS: Final = frozenset({_Kind.ACTION, _Kind.PURPOSE})
-_EXACT: Final = _SKOS + "exactMatch"
+_CONCEPTS: Final = frozenset({_Kind.ACTION, _Kind.PURPOSE, _Kind.VALUE})
+_EXACT: Final = SKOS + "exactMatch"
 _RELATIONS: Final = {
     ODRL + "partOf": _MEMBERS,
     MOSAICROWN + "belongsTo": _MEMBERS,
     DCT + "isPartOf": frozenset({_Kind.ASSET}),
     ODRL + "includedIn": frozenset({_Kind.ACTION}),
-    _SKOS + "broader": _CONCEPTS,
+    SKOS + "broader": _CONCEPTS,
     _EXACT: _CONCEPTS,
 }
 """The kinds of terms that a statement may relate."""
 _REMARKS: Final = frozenset(
-    [RDFS + "label", RDFS + "comment", DCT + "title", DCT + "description"]
-    + [_SKOS + name for name in ("prefLabel", "altLabel", "definition")]
+    [RDFS + "label", RDFS + "comment", RDFS + "isDefinedBy", DCT + "title", DCT + "description"]
+    + [SKOS + name for name in ("prefLabel", "altLabel", "definition")]
 )
 _TYPE: Final = RDF + "type"
 _COLUMN: Final = CSVW + "column"
+_IN_SCHEME: Final = SKOS + "inScheme"
+_NOTATION: Final = SKOS + "notation"
+_MEMBER: Final = SKOS + "member"
+_RANGE: Final = RDFS + "range"
+_CASE_OF: Final = RDFS + "subPropertyOf"
+_DECLARING: Final[dict[str, tuple[_Kind, _Kind | None]]] = {
+    KIND: (_Kind.OPERAND, None),
+    OPERATOR_ALLOWED: (_Kind.OPERAND, None),
+    _RANGE: (_Kind.OPERAND, None),
+    STATED_BY: (_Kind.OPERAND, _Kind.PARTY),
+    _IN_SCHEME: (_Kind.VALUE, _Kind.SCHEME),
+    _MEMBER: (_Kind.PROFILE, None),
+    _CASE_OF: (_Kind.FUNCTION, None),
+}
+"""Of the statements that declare something: the kind of the subject, and of the object where it has one."""
+_SHIPPED: Final = (ODRL, MOSAICROWN, SMALTI, *NAMESPACES)
+"""Namespaces whose words nobody else declares."""
+_CASES: Final = frozenset({ASSIGNER, ASSIGNEE, TARGET})
+_DATATYPES: Final = {
+    XSD + name: measured
+    for measured, names in {
+        Measured.TEXT: "string",
+        Measured.WHOLE_NUMBER: "integer int long short nonNegativeInteger positiveInteger unsignedInt",
+        Measured.NUMBER: "decimal double float",
+        Measured.MOMENT: "date dateTime dateTimeStamp",
+        Measured.DURATION: "duration",
+        Measured.TRUTH: "boolean",
+        Measured.IDENTIFIED: "anyURI",
+    }.items()
+    for name in names.split()
+}
+_OWN_WAY_OUT: Final = "declare a word of your own, in a namespace of your own"
 
 
 @dataclass(slots=True)
@@ -85,6 +159,7 @@ class _Reading:
     """What was read from one document."""
 
     name: str
+    is_stored: bool
     types: dict[IRI, set[_Kind]] = field(default_factory=dict)
     concepts: set[IRI] = field(default_factory=set)
     """Terms that are `skos:Concept`: purposes, unless another statement determines their kind."""
@@ -93,7 +168,13 @@ class _Reading:
     """Tables, each with a column of it."""
     predicates: dict[IRI, set[str]] = field(default_factory=dict)
     """Of each term, those of `related`."""
+    declared: dict[tuple[IRI, str], set[IRI]] = field(default_factory=dict)
+    """By subject and predicate, the objects of statements that declare something."""
+    notations: list[tuple[IRI, str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    def objects(self, subject: IRI, predicate: str) -> frozenset[IRI]:
+        return frozenset(self.declared.get((subject, predicate), ()))
 
     def fail(self, problem: str) -> None:
         self.problems.append(problem)
@@ -107,18 +188,20 @@ class _Reading:
             raise PolicyError(self.name, text + more, "a vocabulary with only the supported statements")
 
 
-def read_vocabulary(document: bytes, name: str) -> Vocabulary:
+def read_vocabulary(document: bytes, name: str, *, is_stored: bool = False) -> Vocabulary:
     """Read a data market's own vocabulary.
 
     Args:
-        document: Turtle, UTF-8, at most 16 MiB.
+        document: Turtle or JSON-LD (with shipped contexts and own prefixes alone), UTF-8, at most 16 MiB.
         name: how messages call it.
+        is_stored: whether it was read before: an earlier smalti may have shipped fewer words. What it
+            repeats of shipped ones changes nothing.
 
     Raises:
-        PolicyError: it is not Turtle, is too large, has an unsupported statement or a circle, or
-            changes a standard action or purpose.
+        PolicyError: it is neither, is too large, has an unsupported statement or a circle, changes a
+            standard action or purpose, or declares a word or a profile that smalti ships.
     """
-    reading = _Reading(name)
+    reading = _Reading(name, is_stored)
     for subject, predicate, object_ in _graph(document, name):
         _read_statement(str(predicate), subject, object_, reading)
     reading.check()
@@ -131,6 +214,12 @@ def read_vocabulary(document: bytes, name: str) -> Vocabulary:
         purposes=_relations(_Kind.PURPOSE, kinds, reading),
         operands=frozenset(term for term, its in kinds.items() if its is _Kind.OPERAND),
         columns=tuple(sorted(reading.columns)),
+        profiles=frozenset(term for term, its in kinds.items() if its is _Kind.PROFILE),
+        declared=_operands(kinds, reading),
+        values=_relations(_Kind.VALUE, kinds, reading),
+        schemes=_schemes(kinds, reading),
+        notations=tuple(sorted(reading.notations)),
+        functions=_functions(kinds, reading),
     )
     _check_circles(reading)
     reading.check()
@@ -144,13 +233,17 @@ def _graph(document: bytes, name: str) -> "Graph":
     if len(document) > MOST_BYTES:
         raise PolicyError(name, f"the vocabulary is larger than {MOST_BYTES} bytes")
     graph = rdflib.Graph(bind_namespaces="none")
+    if is_json(document):
+        for statement in read_json_ld(document, name):
+            graph.add(statement)
+        return graph
     try:
         document.decode("utf-8")
         graph.parse(io.BytesIO(document), format="turtle", publicID=_BASE)
     except Exception as error:  # the parser raises many kinds, with text of the document
         where = getattr(error, "lines", None)
         place = f" (line {where + 1})" if isinstance(where, int) else ""
-        raise PolicyError(name, f"the vocabulary is not Turtle in UTF-8{place}") from None
+        raise PolicyError(name, f"the vocabulary is not Turtle or JSON-LD in UTF-8{place}") from None
     if len(graph) > MOST_STATEMENTS:
         raise PolicyError(name, f"the vocabulary has more than {MOST_STATEMENTS} statements")
     return graph
@@ -171,10 +264,49 @@ def _read_statement(predicate: str, subject: "Node", object_: "Node", reading: _
     elif relation in _RELATIONS:
         other = _term(object_, reading)
         if term is not None and other is not None:
+            _check_own(term, reading, is_new=not _standard_kinds(term))
             reading.related.append((term, relation, other))
             reading.predicates.setdefault(term, set()).add(relation)
+    elif relation == _NOTATION:
+        _read_notation(term, object_, reading)
+    elif relation in _DECLARING:
+        other = _term(object_, reading)
+        if term is not None and other is not None:
+            _read_declaration(term, relation, other, reading)
     else:
         reading.fail(f"the statement {quoted(predicate)} of {quoted(str(subject))} is not supported")
+
+
+def _read_declaration(term: IRI, relation: str, other: IRI, reading: _Reading) -> None:
+    _check_own(term, reading)
+    reading.declared.setdefault((term, relation), set()).add(other)
+    subject, object_ = _DECLARING[relation]
+    reading.types.setdefault(term, set()).add(subject)
+    if object_ is not None:
+        reading.types.setdefault(other, set()).add(object_)
+
+
+def _read_notation(term: IRI | None, object_: "Node", reading: _Reading) -> None:
+    from rdflib import Literal  # noqa: PLC0415
+
+    if term is None:
+        return
+    _check_own(term, reading)
+    if not isinstance(object_, Literal) or not str(object_):
+        reading.fail(f"the `skos:notation` of {quoted(term)} is not a text")
+        return
+    reading.notations.append((term, str(object_)))
+    reading.types.setdefault(term, set()).add(_Kind.VALUE)
+
+
+def _check_own(term: IRI, reading: _Reading, *, is_new: bool = True) -> None:
+    """Refuse a declaration of a word or a profile that smalti ships."""
+    if reading.is_stored:
+        return
+    if term in STANDARD.profiles:
+        reading.fail(f"it claims the profile {quoted(term)}, which smalti ships: {_OWN_WAY_OUT}")
+    elif is_new and canonical(term).startswith(_SHIPPED):
+        reading.fail(f"it declares {quoted(term)} anew, in a namespace that is not its own: {_OWN_WAY_OUT}")
 
 
 def _read_type(term: IRI | None, type_: str, reading: _Reading) -> None:
@@ -183,6 +315,7 @@ def _read_type(term: IRI | None, type_: str, reading: _Reading) -> None:
         reading.fail(f"the type {quoted(type_)} is not supported")
     elif term is not None:
         kind = _TYPES[canonical_type]
+        _check_own(term, reading, is_new=kind is not None or not _standard_kinds(term))
         if kind is None:
             reading.concepts.add(term)
         else:
@@ -269,6 +402,99 @@ def _relations(kind: _Kind, kinds: dict[IRI, _Kind], reading: _Reading) -> Relat
         exact=tuple((subject, object_) for subject, predicate, object_ in pairs if predicate == _EXACT),
         defined=frozenset(term for term, its in kinds.items() if its is kind),
     )
+
+
+# --- Declarations
+
+
+def _operands(kinds: dict[IRI, _Kind], reading: _Reading) -> tuple[OperandDeclaration, ...]:
+    """The operands of which more is said than that they are operands."""
+    declared = {term for term, predicate in reading.declared if _DECLARING[predicate][0] is _Kind.OPERAND}
+    operands = sorted(term for term in declared if kinds.get(term) is _Kind.OPERAND)
+    return tuple(_operand(term, reading) for term in operands)
+
+
+def _operand(term: IRI, reading: _Reading) -> OperandDeclaration:
+    kind = _kind(term, reading)
+    measured, scheme = _range(term, kind, reading)
+    stated_by = reading.objects(term, STATED_BY)
+    if stated_by and kind is not OperandKind.FACT:
+        reading.fail(f"{quoted(term)} is a {kind}, and `smalti:statedBy` is about facts: remove it")
+    names = frozenset(iri.removeprefix(ODRL) for iri in reading.objects(term, OPERATOR_ALLOWED))
+    for name in sorted(names - OPERATORS_OF[measured]):
+        listed = ", ".join(f"`odrl:{operator}`" for operator in sorted(OPERATORS_OF[measured]))
+        reading.fail(
+            f"{quoted(term)}, which is {measured}, does not support the operator {quoted(name)}:"
+            f" write some of {listed}"
+        )
+    return OperandDeclaration(term, kind, measured, names, scheme, stated_by)
+
+
+def _kind(term: IRI, reading: _Reading) -> OperandKind:
+    stated = reading.objects(term, KIND)
+    if stated - KINDS.keys() or len(stated) > 1:
+        listed = ", ".join(f"`smalti:{iri.removeprefix(SMALTI)}`" for iri in KINDS)
+        reading.fail(f"the `smalti:operandKind` of {quoted(term)} is not one of {listed}")
+        return OperandKind.CLAUSE
+    return KINDS[min(stated)] if stated else OperandKind.FACT
+
+
+def _range(term: IRI, kind: OperandKind, reading: _Reading) -> tuple[Measured, IRI | None]:
+    stated = reading.objects(term, _RANGE)
+    if len(stated) > 1:
+        reading.fail(f"{quoted(term)} has several ranges: write one `rdfs:range`")
+        return Measured.ANY, None
+    range_ = next(iter(stated), None)
+    needed = {OperandKind.CLOCK: Measured.MOMENT, OperandKind.COUNT: Measured.WHOLE_NUMBER}.get(kind)
+    measured = needed or Measured.ANY
+    if range_ is not None:
+        measured = _DATATYPES.get(range_, Measured.CONCEPT)
+    if needed is not None and measured is not needed:
+        reading.fail(f"{quoted(term)} is a {kind}, and so must be {needed}: correct its `rdfs:range`")
+    if range_ is None or measured is not Measured.CONCEPT:
+        return measured, None
+    if range_.startswith(XSD):
+        listed = ", ".join(f"`xsd:{iri.removeprefix(XSD)}`" for iri in _DATATYPES)
+        reading.fail(f"the datatype {quoted(range_)} is not supported: write one of {listed}, or a scheme")
+    return measured, range_
+
+
+def _schemes(kinds: dict[IRI, _Kind], reading: _Reading) -> tuple[tuple[IRI, IRI], ...]:
+    """The concepts of each scheme: what is narrower than one of them is in it, too."""
+    below: dict[IRI, list[IRI]] = {}
+    for subject, predicate, object_ in reading.related:
+        if kinds.get(subject) is _Kind.VALUE:
+            below.setdefault(object_, []).append(subject)
+            if predicate == _EXACT:
+                below.setdefault(subject, []).append(object_)
+    pairs: set[tuple[IRI, IRI]] = set()
+    pending = [
+        (concept, scheme)
+        for (concept, predicate), schemes in reading.declared.items()
+        for scheme in schemes
+        if predicate == _IN_SCHEME
+    ]
+    while pending and len(pairs) <= MOST_STATEMENTS:
+        concept, scheme = pair = pending.pop()
+        if pair not in pairs:
+            pairs.add(pair)
+            pending += ((narrower, scheme) for narrower in below.get(concept, ()))
+    if pending:
+        reading.fail(f"its concepts are in schemes more than {MOST_STATEMENTS} times")
+    return tuple(sorted(pairs))
+
+
+def _functions(kinds: dict[IRI, _Kind], reading: _Reading) -> tuple[tuple[IRI, IRI], ...]:
+    functions: list[tuple[IRI, IRI]] = []
+    for (term, predicate), whole in sorted(reading.declared.items()):
+        if predicate != _CASE_OF or kinds.get(term) is not _Kind.FUNCTION:
+            continue
+        if len(whole) > 1 or not whole <= _CASES:
+            listed = ", ".join(f"`odrl:{iri.removeprefix(ODRL)}`" for iri in sorted(_CASES))
+            reading.fail(f"{quoted(term)} is a case of {quoted(min(whole))}, which is not one of {listed}")
+        else:
+            functions.append((term, min(whole)))
+    return tuple(functions)
 
 
 def _check_circles(reading: _Reading) -> None:

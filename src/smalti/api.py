@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -36,6 +37,7 @@ from smalti.policy.decide.decision import Decision, Effect, Fact, Request
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.names import iri, word
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
+from smalti.policy.model.model import Policy
 from smalti.policy.read import parse as parsing
 from smalti.policy.say.bind import bound_document
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
@@ -101,8 +103,8 @@ def check(
     Args:
         document: its path; JSON-LD, or Turtle when the name ends in `.ttl`.
         dataset: a CSVW description to check columns against.
-        vocabularies: groups, purposes, assets and left operands of your own, as `smalti vocabulary add`
-            takes them, in Turtle.
+        vocabularies: groups, purposes, assets, profiles and left operands of your own, as `smalti
+            vocabulary add` takes them, in Turtle or JSON-LD.
 
     Raises:
         UsageError: the description or a vocabulary cannot be read; problems of the document are findings.
@@ -130,9 +132,12 @@ def load_policy(
 
     Args:
         path: of the document.
-        registry: holds the policies in force that it may inherit from; None: it inherits from none.
-        issuer: who submits it, an IRI: it inherits from policies that this party has put in force.
-        target: the IRI that it will run on: policies of the target's owners come before the issuer's.
+        registry: holds the policies in force that it may inherit from, and the vocabularies whose words it
+            may use; None: it inherits from none, and uses shipped ones.
+        issuer: who submits it, an IRI: it inherits from policies that this party has put in force, and uses
+            words of vocabularies that this party added, or trusts.
+        target: the IRI that it will run on: what the target's owners have in force comes before what the
+            issuer has.
         bind: IRIs for what a template leaves open: `target`, `assigner`, `assignee`, and `base`, which
             stands before names without a scheme. The result is a document of its own, with its own digest.
 
@@ -144,17 +149,25 @@ def load_policy(
     """
     place = Path(path)
     document = place.read_bytes() if place.is_file() else b""
-    if bind and document:
-        document = bound_document(document, os.fspath(path), binding_of(bind))
-    if not document or registry is None:
-        parsed = parse(document, os.fspath(path)) if document else parsing.load(os.fspath(path))
+    name, binding = os.fspath(path), binding_of(bind or {})
+    if not document:
+        parsed = parsing.load(name)
+    elif registry is None:
+        document = bound_document(document, name, binding)
+        parsed = parse(document, name)
     else:
         by = None if issuer is None else iri(issuer, "issuer (--owner)")
         about = None if target is None else iri(target, "target")
         with using(registry) as opened:
-            parsed = parse(document, os.fspath(path), lambda uid: opened.policies.in_force(uid, by, about))
+
+            def stored(uid: IRI) -> Policy | None:
+                return opened.policies.in_force(uid, by, about)
+
+            hierarchies = opened.hierarchies.counting_for(by, about)
+            document = bound_document(document, name, binding, stored, hierarchies)
+            parsed = parse(document, name, stored, hierarchies)
     warnings = tuple(note for note in parsed.diagnostics if note.severity is Severity.WARNING)
-    return PolicyDocument(parsing.require(parsed), document, os.fspath(path), warnings=warnings)
+    return PolicyDocument(parsing.require(parsed), document, name, warnings=warnings)
 
 
 class EngineChoices(TypedDict, total=False):
@@ -198,6 +211,16 @@ class Choices(EngineChoices, total=False):
     """1,000,000 when not given; where it is given, the output is written as parts."""
     parameters: Sequence[str]
     """A stronger guarantee than the policy's, each `WORD=VALUE`, for example `k=20`."""
+    facts: Sequence[str]
+    """What is true of the world or the party, each `OPERAND=VALUE`."""
+    stated_by: Sequence[str]
+    """On whose word facts are stated, each `OPERAND=PARTY`; the party's own otherwise."""
+    accepted: Sequence[str]
+    """The clauses that the party accepts, each `CLAUSE` or `CLAUSE=VALUE`."""
+    on_behalf_of: str | None
+    """Whom they bind: the party, and nobody else."""
+    agreed: str | datetime | None
+    """When the agreement was made, with its time zone."""
     query: "Query | AnyPath | Mapping[str, object] | None"
     """The query of a release: its file, the same as an object, or what `smalti.query` returned. Not needed
     where the policy permits exactly one release."""
@@ -381,6 +404,13 @@ def _request(
         asks=tuple(
             fact_text.about(fact_text.parameter(written, "parameters (--with)"), target)
             for written in choices.get("parameters", ())
+        ),
+        stated=fact_text.stated(
+            choices.get("facts", ()),
+            choices.get("stated_by", ()),
+            choices.get("accepted", ()),
+            choices.get("on_behalf_of"),
+            choices.get("agreed"),
         ),
         query=_query(choices.get("query")),
         options=_options(

@@ -13,12 +13,13 @@ from smalti.policy.findings.findings import quoted
 from smalti.policy.lint.check_dataset import check_dataset
 from smalti.policy.lint.foreign_columns import named_operands, possible_columns
 from smalti.policy.lint.lint import columns_between, lint
+from smalti.policy.lint.needs import needed_statements, unknown_profiles
 from smalti.policy.lint.shutting_out import charged_rules, shut_outs
 from smalti.policy.model.binding import NOTHING_BOUND, UNBOUND, Binding, unbound
 from smalti.policy.model.dataset import DatasetFacts
 from smalti.policy.model.iris import normalised_column
 from smalti.policy.model.model import Policy, PolicyType, Where
-from smalti.policy.read.parse import MAX_BYTES, ParsedDocument, load_all, parse
+from smalti.policy.read.parse import MAX_BYTES, ParsedDocument, load_all, parse_all
 from smalti.policy.say.describe import summary
 from smalti.vocab.terms import IRI
 
@@ -77,8 +78,8 @@ def check_documents(
         from smalti.engine.run.dataset_facts import read_dataset_facts  # noqa: PLC0415 (only then)
 
         facts = read_dataset_facts(_description(dataset))
-    documents = _parsed(names, binding)
     hierarchies = STANDARD.with_(*map(_vocabulary, vocabularies))
+    documents = _parsed(names, hierarchies, binding)
     between = (*_shut_out(documents), *_columns_between(documents, facts, hierarchies))
     now = now or datetime.now(UTC)
     return tuple(_checked(parsed, facts, now, hierarchies, between) for parsed in documents)
@@ -90,7 +91,7 @@ def _vocabulary(path: Path) -> Vocabulary:
     try:
         return read_vocabulary(path.read_bytes(), str(path))
     except OSError:
-        raise UsageError(str(path), "it cannot be read", "the path of a vocabulary, in Turtle") from None
+        raise UsageError(str(path), "it cannot be read", "the path of a vocabulary") from None
 
 
 def _columns_between(
@@ -143,14 +144,16 @@ def _description(dataset: Path) -> Path:
     return beside if dataset.suffix.lower() != ".json" and beside.exists() else dataset
 
 
-def _parsed(names: Sequence[str], binding: Binding) -> tuple[ParsedDocument, ...]:
+def _parsed(names: Sequence[str], hierarchies: Hierarchies, binding: Binding) -> tuple[ParsedDocument, ...]:
     """One for each name, in their order; a name that is given twice is read once."""
     once = list(dict.fromkeys(names))
-    if STANDARD_INPUT not in once:
-        return load_all(once, binding=binding)
     files = [name for name in once if name != STANDARD_INPUT]
-    spoken = parse(sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>", binding=binding)
-    read = dict(zip(files, load_all(files, binding=binding), strict=True))
+    documents = load_all(files, hierarchies=hierarchies, binding=binding, stops_at_profiles=False)
+    read = dict(zip(files, documents, strict=True))
+    if STANDARD_INPUT not in once:
+        return tuple(read[name] for name in once)
+    typed = (sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>")
+    (spoken,) = parse_all([typed], hierarchies=hierarchies, binding=binding, stops_at_profiles=False)
     return tuple(spoken if name == STANDARD_INPUT else read[name] for name in once)
 
 
@@ -174,6 +177,7 @@ def _checked(
             policy,
             (
                 *lint(policy, facts, now, hierarchies),
+                *needed_statements(policy, hierarchies),
                 *(finding for about, finding in between if about is policy),
             ),
         )
@@ -185,7 +189,9 @@ def _checked(
             findings += check_dataset(policy, facts)
     findings.sort(key=lambda finding: (finding.where.line, finding.where.column, finding.code))
     is_valid = all(finding.severity is not Severity.ERROR for finding in findings)
-    summaries = tuple(_summary(parsed.name, policy, linted, facts) for policy, linted in lints if is_valid)
+    summaries = tuple(
+        _summary(parsed.name, policy, linted, facts, hierarchies) for policy, linted in lints if is_valid
+    )
     return CheckedDocument(parsed.name, parsed.text, tuple(findings), parsed.policies, summaries)
 
 
@@ -199,13 +205,22 @@ def _described(policy: Policy, facts: DatasetFacts | None, hierarchies: Hierarch
         yield from (column.where for column in possible_columns(policy) if column.iri in columns)
 
 
-def _summary(name: str, policy: Policy, findings: Sequence[Diagnostic], facts: DatasetFacts | None) -> str:
+def _summary(
+    name: str,
+    policy: Policy,
+    findings: Sequence[Diagnostic],
+    facts: DatasetFacts | None,
+    hierarchies: Hierarchies,
+) -> str:
     """One paragraph; it does not describe as effective what the findings say has no effect."""
     codes = {finding.code for finding in findings}
     if parts := unbound(policy):
         listed = ", ".join(parts)
         says = summary(policy, False).replace(f"{UNBOUND}base:", "").replace(UNBOUND, "the ")
         return f"{name}: a valid template; bind its {listed}. It says: {says}"
+    if unknown_profiles(policy, hierarchies):
+        text = summary(policy, facts is not None)
+        return f"{name}: unusable here, since its profile is unknown (P317 above). It says: {text}"
     if "P602" in codes:
         return (
             f"{name}: valid, and void: it permits nothing (P602 above). It says: {summary(policy, False)}"

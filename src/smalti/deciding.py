@@ -30,6 +30,10 @@ def decide(  # noqa: PLR0913 (each a part of the request)
     rule: str | None = None,
     time: str | datetime | None = None,
     facts: Sequence[str] = (),
+    stated_by: Sequence[str] = (),
+    accepted: Sequence[str] = (),
+    on_behalf_of: str | None = None,
+    agreed: str | datetime | None = None,
     parameters: Sequence[str] = (),
     fulfilled: Sequence[str] = (),
     understands_limits: bool = False,
@@ -47,6 +51,11 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         rule: the uid of the permission to rely on, where several match.
         time: when, with its time zone; now when not given.
         facts: what is true of the world or the party, each `OPERAND=VALUE`.
+        stated_by: on whose word facts are stated, each `OPERAND=PARTY`; the requesting party's otherwise.
+        accepted: the clauses (obligations between people, which no machine decides) that are accepted,
+            each `CLAUSE`, or `CLAUSE=VALUE` for one value alone.
+        on_behalf_of: whom they bind: the requesting party, and nobody else.
+        agreed: when the agreement was made, with its time zone; unknown when not given.
         parameters: of the requested action, each `WORD=VALUE`, for example `k=20`.
         fulfilled: the uids of duties that have been fulfilled.
         understands_limits: the caller applies the limits of each grant (`Grant.rows`, `Grant.withheld`,
@@ -56,10 +65,12 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         registry: holds the policies, owners and outputs.
 
     Raises:
-        UsageError: an argument is neither a known name nor an IRI, or is malformed.
+        UsageError: an argument is neither a known name nor an IRI, or is malformed; or clauses are
+            accepted on behalf of nobody, or of another party than the requesting one.
         RegistryError: the registry cannot be read, or the decision cannot be logged.
     """
     targets = (target,) if isinstance(target, str) else tuple(target)
+    world = fact_text.stated(facts, stated_by, accepted, on_behalf_of, agreed)
     request = Request(
         party=iri(party, "party (--as)"),
         action=word(Kind.ACTION, action, "action (--action)"),
@@ -68,7 +79,10 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         rule=None if rule is None else iri(rule, "rule (--rule)"),
         parameters=tuple(fact_text.parameter(written, "parameters (--with)") for written in parameters),
         time=fact_text.time(time, "time (--time)") if isinstance(time, str) else time,
-        facts=tuple(fact_text.fact(written, "facts (--fact)") for written in facts),
+        facts=world.facts,
+        accepted=world.accepted,
+        on_behalf_of=world.on_behalf_of,
+        agreed=world.agreed,
         fulfilled=frozenset(iri(duty, "fulfilled (--fulfilled)") for duty in fulfilled),
         understands_limits=understands_limits,
     )

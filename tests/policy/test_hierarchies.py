@@ -207,7 +207,7 @@ def test_a_vocabulary_is_no_larger_than_its_limit(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("smalti.policy.read.vocabularies.MOST_BYTES", 100)
     with pytest.raises(PolicyError, match="larger than 100 bytes"):
         read(turtle(""), "market.ttl")
-    with pytest.raises(PolicyError, match="not Turtle in UTF-8"):
+    with pytest.raises(PolicyError, match="not Turtle or JSON-LD in UTF-8"):
         read(b"\xff", "market.ttl")
 
 

@@ -35,7 +35,7 @@ from generators.schema_values import (
 from smalti.policy.document.context import shipped_terms
 from smalti.policy.document.spellings import PREFIX_NAME, escape, foreign_pattern, pattern, term
 from smalti.policy.read.properties import ALL_REMARKS, Place
-from smalti.vocab import contexts
+from smalti.vocab import contexts, markets
 from smalti.vocab.odrl import ACTION_PARENTS, CONFLICT_STRATEGIES, PARTY_FUNCTIONS
 from smalti.vocab.purposes import PURPOSES
 from smalti.vocab.terms import (
@@ -79,7 +79,7 @@ from smalti.vocab.terms import (
 
 IDENTIFIER: Final = "https://w3id.org/smalti/policy.schema.json"
 _TYPES: Final = (SET, POLICY, OFFER, AGREEMENT)
-PROFILES: Final = (MOSAICROWN, SMALTI, DPV_ODRL, ODRL + "core")
+PROFILES: Final = (MOSAICROWN, SMALTI, DPV_ODRL, ODRL + "core", *sorted(markets.PROFILES))
 _RULES: Final = {
     Place.PERMISSION: ("permission", "Permission"),
     Place.PROHIBITION: ("prohibition", "Prohibition"),

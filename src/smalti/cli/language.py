@@ -11,6 +11,7 @@ from smalti.cli.options import (
     format_option,
     parameter_option,
     registry_option,
+    statement_options,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="FILE",
     type=click.Path(),
-    help="Groups, purposes and left operands of your own, in Turtle; may be repeated.",
+    help="Groups, purposes, profiles and left operands of your own; may be repeated.",
 )
 @click.option("--strict", is_flag=True, help="Exit with code 1 on warnings, too.")
 @bind_option
@@ -140,8 +141,7 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
               help="A source, an output or a version; repeat it to request several jointly.")  # fmt: skip
 @click.option("--rule", metavar="UID", help="The permission to rely on, where several match.")
 @click.option("--time", metavar="TIME", help="Its time, such as 2026-05-01T12:00:00Z.  [default: now]")
-@click.option("--fact", "facts", multiple=True, metavar="OPERAND=VALUE",
-              help="A fact about the world or the party, by left operand.")  # fmt: skip
+@statement_options
 @click.option("--fulfilled", multiple=True, metavar="UID",
               help="A duty that has been fulfilled; never one to anonymize.")  # fmt: skip
 @parameter_option

@@ -67,3 +67,21 @@ def parameter_option(command: Command) -> Command:
         help="A parameter of the request, such as k=20; stronger than the policy's, never weaker.",
     )  # fmt: skip
     return option(command)
+
+
+def statement_options(command: Command) -> Command:
+    """What is stated with a request: facts, accepted clauses, the date of an agreement."""
+    for option in (
+        click.option("--agreed", metavar="TIME", help="When the agreement was made."),
+        click.option("--on-behalf-of", metavar="PARTY",
+                     help="Whom accepted clauses bind; required with --accept, and the --as party."),
+        click.option("--accept", "accepted", multiple=True, metavar="CLAUSE[=VALUE]",
+                     help="A clause that is accepted, by left operand: an obligation between people; as the"
+                     " rule states it, or with this value alone."),
+        click.option("--stated-by", multiple=True, metavar="OPERAND=PARTY",
+                     help="On whose word a fact is stated.  [default: the --as party's]"),
+        click.option("--fact", "facts", multiple=True, metavar="OPERAND=VALUE",
+                     help="A fact about the world or the party, by left operand."),
+    ):  # fmt: skip
+        command = option(command)
+    return command

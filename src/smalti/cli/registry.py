@@ -197,10 +197,15 @@ def policy_add(  # noqa: PLR0913, PLR0917 (its options)
     from smalti.policy.say.bind import bound_document
     from smalti.show.terminal import console, show_warnings
 
-    binding = binding_of(pairs(bound))
-    document = bound_document(_content(file, "a policy document"), file, binding)
     signed = None if signature is None else _content(signature, "a detached signature")
     opened, issuer = open_registry(registry), iri(party, "--as")
+    document = bound_document(
+        _content(file, "a policy document"),
+        file,
+        binding_of(pairs(bound)),
+        lambda uid: opened.policies.in_force(uid, issuer, None),
+        opened.hierarchies.counting_for(issuer, None),
+    )
     added = opened.add_policy(document, file, issuer, signature=signed, replaces=replace)
     warnings = (
         *shut_out_with(opened, added),
@@ -393,7 +398,7 @@ def policy_owners(
 
 @click.group()
 def vocabulary() -> None:
-    """Manage vocabularies: groups, collections, purposes and actions of this data market.
+    """Manage vocabularies: groups, purposes, actions, profiles and operands of this data market.
 
     A decision about a target uses only the vocabularies of its owners, and of authorities that they trust.
     """
@@ -407,11 +412,11 @@ def vocabulary() -> None:
 @party_option("PARTY", "Who adds it; of assets, only an owner may. An IRI taken on trust.")
 @registry_option
 def vocabulary_add(file: str, name: str | None, party: str, registry: str) -> int:
-    """Put a vocabulary (Turtle) in force; it replaces the previous one of that name."""
+    """Put a vocabulary (Turtle or JSON-LD) in force; it replaces the previous one of that name."""
     from smalti.cli.opening import open_registry
     from smalti.policy.decide.names import iri
 
-    document, by = _content(file, "a vocabulary in Turtle"), iri(party, "--as")
+    document, by = _content(file, "a vocabulary in Turtle or JSON-LD"), iri(party, "--as")
     stored = open_registry(registry).add_hierarchy(document, name or Path(file).name, by)
     click.echo(f"in force: {stored.name}, version {stored.number}")
     return 0

@@ -14,6 +14,7 @@ from smalti.cli.options import (
     format_option,
     parameter_option,
     registry_option,
+    statement_options,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def _run_options(command: Command) -> Command:
         click.option("--signature", metavar="FILE",
                      help="The policy's detached signature; required once a key is trusted for its owner."),
         parameter_option,
+        statement_options,
         click.option("--query", metavar="FILE",
                      help="The statistics to release under a policy with differential privacy; optional"
                      " where it permits exactly one."),
@@ -101,7 +103,8 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
     from smalti import api
 
     shown_as = options.pop("shown_as")
-    planned = api.plan(_loaded(policy, options), **_bound(options))
+    document, bound = _loaded(policy, options)
+    planned = api.plan(document, **bound)
     if planned.plan is None:
         _show_denial(planned.decision, shown_as)
         return FINDINGS
@@ -112,13 +115,17 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
     return 0
 
 
-def _loaded(policy: str, options: dict[str, Any]) -> "PolicyDocument":
+def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dict[str, Any]]:
+    """The policy, with what is bound in it; and the options of the request."""
     from smalti import api
     from smalti.binding import pairs
 
-    issuer = options["owner"] or options["party"]
     bind = pairs(options.pop("bound"))
-    return api.load_policy(policy, registry=options["registry"], issuer=issuer, bind=bind)
+    bound = _bound(options)
+    (target,) = bound["data"] if len(bound["data"]) == 1 else (None,)
+    issuer = bound["owner"] or bound["party"]
+    document = api.load_policy(policy, registry=bound["registry"], issuer=issuer, target=target, bind=bind)
+    return document, bound
 
 
 @click.command()
@@ -146,12 +153,12 @@ def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -
 
     shown_as = options.pop("shown_as")
     registry = options["registry"]
-    document = _loaded(policy, options)
+    document, bound = _loaded(policy, options)
     _show_warnings(document)
     with _progress(job) as watch:
         if job is not None:
-            options["checkpoint"] = watch.checkpoint
-        outcome = api.run(document, out=out, watch=watch, **_bound(options))
+            bound["checkpoint"] = watch.checkpoint
+        outcome = api.run(document, out=out, watch=watch, **bound)
         if job is not None and not outcome.decision.is_permitted:
             watch.exit_code = FINDINGS
     if shown_as == "json":

@@ -28,6 +28,9 @@ def decision_json(decision: Decision) -> Json:
             "rule": request.rule,
             "time": None if request.time is None else request.time.isoformat(),
             "understandsLimits": request.understands_limits,
+            "accepted": sorted({acceptance.clause for acceptance in request.accepted}),
+            "onBehalfOf": request.on_behalf_of,
+            "agreed": None if request.agreed is None else request.agreed.isoformat(),
         },
         "reasons": [{"text": r.text, "policy": r.policy, "rule": r.rule} for r in decision.reasons],
         "grants": [
@@ -38,6 +41,10 @@ def decision_json(decision: Decision) -> Json:
                 "rows": [_condition_json(condition) for condition in grant.rows],
                 "withheld": list(grant.withheld),
                 "spared": list(grant.spared),
+                "clauses": [
+                    {"clause": clause.operand, "text": describe_condition(clause)}
+                    for clause in grant.clauses
+                ],
             }
             for grant in decision.grants
         ],

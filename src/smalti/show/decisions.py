@@ -49,6 +49,10 @@ def show_decision(out: Console, decision: Decision) -> None:
             bullet(out, f"without the columns {', '.join(grant.withheld)} [{grant.permission.uid}]")
         if grant.spared:
             bullet(out, f"only if the data has {', '.join(grant.spared)} [{grant.permission.uid}]")
+        if grant.clauses:
+            clauses = " and ".join(describe_condition(clause) for clause in grant.clauses)
+            by = decision.request.on_behalf_of
+            bullet(out, f"accepted on behalf of {by}: {clauses} [{grant.permission.uid}]")
     if decision.is_limited and not decision.is_permitted:
         bullet(out, _LIMITED)
     for duty in decision.remedies:
