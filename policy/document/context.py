@@ -141,15 +141,8 @@ def read_context(policy: JsonObject, around: Terms, findings: Findings) -> Terms
 
 
 def _has_odrl(terms: Terms) -> bool:
-    """Whether the words of ODRL have a meaning: by a context, or by a prefix where contexts are foreign."""
-    return not BASES.isdisjoint(terms.contexts) or (
-        around_policies(terms) and ODRL in terms.meanings.values()
-    )
-
-
-def around_policies(terms: Terms) -> bool:
-    """Whether words belong to an envelope of a data space, rather than to a policy."""
-    return bool(terms.vocabulary) or any(RANKS[context] == 0 for context in terms.contexts)
+    """Whether the words of ODRL have a meaning: by a context, or by a prefix."""
+    return not BASES.isdisjoint(terms.contexts) or ODRL in terms.meanings.values()
 
 
 def extended(around: Terms, value: JsonValue, findings: Findings) -> Terms | None:
@@ -378,6 +371,36 @@ def _as_json(part: object, place: Place) -> JsonValue:
         case list():
             return JsonArray(tuple(_as_json(item, place) for item in part), place)
     return JsonNumber(str(part), place)
+
+
+def without_imports(context: object) -> object:
+    """A context, or a list of them, as JSON, with what it imports in place of `@import`.
+
+    PyLD 3.3 writes the terms of a context into its copy of what that imports, so that a later document
+    would have them; nothing that it processes imports anything.
+
+    Args:
+        context: of a document whose imports were checked, or a shipped one.
+    """
+    if isinstance(context, list):
+        return [without_imports(entry) for entry in context]
+    if not isinstance(context, dict):
+        return context
+    own = {
+        name: without_imports(value) if isinstance(value, dict) else value
+        for name, value in context.items()
+        if name != "@import"
+    }
+    imported = context.get("@import")
+    return {**_table(ADDRESSES[imported]), **own} if isinstance(imported, str) else own
+
+
+@cache
+def documents() -> Mapping[str, object]:
+    """The shipped contexts by address, for PyLD, which reads them and must not change them."""
+    return {
+        address: {"@context": without_imports(_table(context))} for address, context in ADDRESSES.items()
+    }
 
 
 def contexts_of(source: JsonObject) -> Iterable[JsonValue]:

@@ -2,12 +2,13 @@
 
 import threading
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final, Protocol
 
 from smalti.policy.document._pyld import import_jsonld
-from smalti.policy.document.context import Terms
+from smalti.policy.document.context import Terms, documents, without_imports
 from smalti.policy.document.keys import is_null, is_unknown
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.findings import Findings, quoted
@@ -22,7 +23,6 @@ from smalti.policy.text.json_text import (
     Place,
     to_plain,
 )
-from smalti.vocab.contexts import ADDRESSES
 
 BASE: Final = "smalti-unresolved://policy/document/"
 """The base of relative IRIs. No scheme of a real IRI, so that a relative one can never look absolute."""
@@ -73,7 +73,7 @@ def _offline() -> dict[str, object]:
     from pyld import ContextResolver, FrozenDocumentLoader  # noqa: PLC0415
 
     if _cache.options is None or len(_cache.resolver.per_op_cache) > _MOST_CACHED:
-        loader = FrozenDocumentLoader(documents=dict(ADDRESSES))
+        loader = FrozenDocumentLoader(documents=deepcopy(dict(documents())))
         _cache.resolver = ContextResolver({}, loader)
         _cache.options = {"documentLoader": loader, "contextResolver": _cache.resolver}
     return _cache.options
@@ -113,7 +113,7 @@ def _document(objects: Sequence[JsonObject], context: JsonValue | None) -> objec
         }
         for source in objects
     ]
-    return nodes if context is None else {"@context": to_plain(context), "@graph": nodes}
+    return nodes if context is None else {"@context": without_imports(to_plain(context)), "@graph": nodes}
 
 
 def _report_dropped(dropped: list[str | None], policy: JsonObject, findings: Findings) -> None:
@@ -134,8 +134,10 @@ class _Builder:
         members = self.members(source)
         properties: dict[str, Property] = {}
         for iri, values in expanded.items():
-            if not iri.startswith("@") and isinstance(values, list):
-                self.add(properties, self.property(iri, values, members.get(iri), source))
+            member = members.get(iri)
+            is_unknown_word = member is not None and self.terms.is_by_default(member.key.text)
+            if not iri.startswith("@") and isinstance(values, list) and not is_unknown_word:
+                self.add(properties, self.property(iri, values, member, source))
         complete = not isinstance(source, JsonObject) or not any(
             is_unknown(member.key.text, self.terms) or is_null(member.value) for member in source.members
         )

@@ -1,11 +1,11 @@
 """Binds the target and the parties of a policy that its document leaves open, before it is read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from smalti.policy.document.expansion import BASE
-from smalti.policy.document.filling import RULES, with_part
+from smalti.policy.document.filling import RULES, bound, lacks, with_part
 from smalti.policy.document.nodes import Name, Node, Property, Value
 from smalti.policy.findings.findings import Findings
 from smalti.policy.model.binding import PARTS, UNBOUND, Binding
@@ -43,19 +43,19 @@ def bind(policy: Node, binding: Binding, findings: Findings) -> Node:
     Args:
         policy: as its document describes it.
         binding: what is bound.
-        findings: where an error goes, if a rule names another target or party than is bound, and a warning
-            if something is still to be bound.
+        findings: where an error goes, if all rules name a target or a party, and one names another than is
+            bound; and a warning if something is still to be bound.
     """
     names = _Names(binding.base)
     policy = names.resolved(policy)
     needed = () if policy.get(INHERIT_FROM) is not None else _lacking(policy)
     for part, iri in binding.parts:
         name = Name(iri, iri, policy.place)
-        policy = with_part(policy, IRI(ODRL + part), name, findings, "the binding")
-    lacking = [part for part in needed if _lacks(policy, part)]
+        policy = bound(policy, IRI(ODRL + part), name, findings)
+    lacking = [part for part in needed if lacks(policy, part)]
     for part in lacking:
         placeholder = UNBOUND + part.removeprefix(ODRL)
-        policy = with_part(policy, part, Name(placeholder, placeholder, policy.place), findings, "")
+        policy = with_part(policy, part, Name(placeholder, placeholder, policy.place))
     _report([part.removeprefix(ODRL) for part in lacking], names.is_open, policy, findings)
     return policy
 
@@ -76,26 +76,11 @@ def _report(lacking: list[str], has_open_names: bool, policy: Node, findings: Fi
 
 def _lacking(policy: Node) -> tuple[IRI, ...]:
     """The parts that a template needs."""
-    if _lacks(policy, TARGET, (PERMISSION, PROHIBITION)):
-        return (TARGET, *(part for part in (ASSIGNER, ASSIGNEE) if _lacks(policy, part)))
+    if lacks(policy, TARGET, (PERMISSION, PROHIBITION)):
+        return (TARGET, *(part for part in (ASSIGNER, ASSIGNEE) if lacks(policy, part)))
     types = {name.iri for name in policy.types}
     needed = {part for type_, parts in _NEEDED.items() if type_ in types for part in parts}
-    return tuple(part for part in (ASSIGNER, ASSIGNEE) if part in needed and _lacks(policy, part))
-
-
-def _lacks(policy: Node, part: IRI, words: tuple[IRI, ...] = RULES) -> bool:
-    """Whether some rule has no such part, neither itself nor by its policy."""
-    return policy.get(part) is None and any(
-        rule.is_complete and rule.get(part) is None for rule in _rules(policy, words)
-    )
-
-
-def _rules(policy: Node, words: tuple[IRI, ...]) -> Iterator[Node]:
-    for word in words:
-        prop = policy.get(word)
-        for value in prop.values if prop is not None else ():
-            if isinstance(value, Node):
-                yield value
+    return tuple(part for part in (ASSIGNER, ASSIGNEE) if part in needed and lacks(policy, part))
 
 
 class _Names:

@@ -119,6 +119,8 @@ def iri_is_good(name: Name, what: str, scope: Scope) -> IRI | None:
         return IRI(name.iri)
     undefined = "scheme that" in problem
     help_ = "add the context that defines the prefix, or write the whole IRI" if undefined else ""
+    if undefined and name.iri.startswith("odrl:") and name.iri[5:] in scope.terms.meanings:
+        help_ = f"write `{name.iri[5:]}`: the prefix has another meaning here"
     scope.findings.error(
         "P211" if undefined else "P212", name.place, f"{what} {quoted(name.written)} {problem}", help_
     )
