@@ -49,6 +49,8 @@ class Terms:
     """The namespace of words that no context defines (`@vocab`); empty: they have no meaning."""
     ranks: Mapping[str, int] = field(default_factory=dict, compare=False)
     """Of each term, the rank of the context that defines it."""
+    protected: frozenset[str] = frozenset()
+    """The terms that no later context may give another meaning (JSON-LD 1.1, 4.1.11)."""
 
     @property
     def has_mosaicrown(self) -> bool:
@@ -180,6 +182,12 @@ def _with_shipped(terms: Terms, address: JsonString, here: list[Path], findings:
         return None
     context = ADDRESSES[address.text]
     own = shipped_terms(context)
+    protected = sorted(term for term in terms.protected & {*own} if terms.meanings[term] != own[term])
+    if protected:
+        message = f"the context redefines {quoted(protected[0])}, which one before it protects"
+        help_ = "name its words by their whole IRIs, or with a prefix of your own, and leave it out"
+        findings.error("P205", address.place, message, help_)
+        return None
     if context in here or _redefined(terms, own, RANKS[context]):
         message = "the contexts are out of order: one would redefine words of another"
         help_ = "list ODRL's context first, then MOSAICrOWN's, then smalti's, each once"
@@ -204,7 +212,12 @@ def _joined(terms: Terms, own: Mapping[str, str], rank: int, *contexts: Path) ->
         meanings={**terms.meanings, **own},
         contexts=(*terms.contexts, *contexts),
         ranks={**terms.ranks, **dict.fromkeys(own, rank)},
+        protected=terms.protected | {*own} if any(map(_is_protected, contexts)) else terms.protected,
     )
+
+
+def _is_protected(context: Path) -> bool:
+    return bool(_table(context).get("@protected", False))
 
 
 def _report_unknown(address: JsonString, findings: Findings) -> None:

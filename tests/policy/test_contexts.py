@@ -13,6 +13,7 @@ from smalti.vocab import contexts
 from smalti.vocab.contexts import ADDRESSES, RANKS
 from smalti.vocab.terms import CATENAX, DSPACE, EDC, ODRL
 
+DSP = "https://w3id.org/dspace/2025/1/context.jsonld"
 DSP_ODRL = "https://w3id.org/dspace/2025/1/odrl-profile.jsonld"
 CX_ODRL = "https://w3id.org/catenax/2025/9/policy/odrl.jsonld"
 CX = "https://w3id.org/catenax/2025/9/policy/context.jsonld"
@@ -139,6 +140,11 @@ def test_contexts_that_are_understood(context: Any) -> None:
         ([DSP_ODRL, CX, {"Membership": {"@id": "cx-policy:access"}}], "P205", "redefines `Membership`"),
         ([DSP_ODRL, CX, DSP_ODRL], "P204", "out of order"),
         ([CX], "P202", "ODRL's context is not listed"),
+        (
+            ["https://w3id.org/dspace/2025/1/context.jsonld", DSP_ODRL, CX],
+            "P205",
+            "which one before it protects",
+        ),
     ],
     ids=str,
 )
