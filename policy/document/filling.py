@@ -32,7 +32,8 @@ def bound(policy: Node, part: IRI, name: Name, findings: Findings) -> Node:
 def lacks(policy: Node, part: IRI, words: tuple[IRI, ...] = RULES) -> bool:
     """Whether some rule has no such part, neither itself nor by its policy."""
     return policy.get(part) is None and any(
-        rule.is_complete and rule.get(part) is None for rule in _rules(policy, words)
+        rule.is_complete and not rule.is_reference and rule.get(part) is None
+        for rule in _rules(policy, words)
     )
 
 
@@ -58,7 +59,7 @@ def with_part(policy: Node, part: IRI, name: Name) -> Node:
 
 
 def _filled(rule: Node, part: IRI, name: Name) -> Node:
-    if rule.get(part) is not None:
+    if rule.get(part) is not None or rule.is_reference:
         return rule
     value = Node(name, (), {}, name.place, True)
     word = part.removeprefix(ODRL)

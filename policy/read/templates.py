@@ -1,5 +1,6 @@
 """Binds the target and the parties of a policy that its document leaves open, before it is read."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -8,8 +9,9 @@ from smalti.policy.document.expansion import BASE
 from smalti.policy.document.filling import RULES, bound, lacks, with_part
 from smalti.policy.document.nodes import Name, Node, Property, Value
 from smalti.policy.findings.findings import Findings
-from smalti.policy.model.binding import PARTS, UNBOUND, Binding
-from smalti.policy.model.iris import iri_problem
+from smalti.policy.model.binding import UNBOUND, Binding, unbound
+from smalti.policy.model.model import Policy
+from smalti.policy.text.json_text import Place
 from smalti.vocab.terms import (
     AGREEMENT,
     ASSIGNEE,
@@ -29,6 +31,8 @@ from smalti.vocab.terms import (
 
 _NAMED: Final = frozenset({TARGET, ASSIGNER, ASSIGNEE, OUTPUT})
 """Properties whose values are named by whoever writes the document, and are no words."""
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]*")
+"""A name without a scheme; any other relative IRI is an error, as is each in Turtle, which has `@base`."""
 _NESTED: Final = frozenset({*RULES, DUTY, REMEDY, CONSEQUENCE})
 _NEEDED: Final = {OFFER: (ASSIGNER,), AGREEMENT: (ASSIGNER, ASSIGNEE)}
 
@@ -44,7 +48,7 @@ def bind(policy: Node, binding: Binding, findings: Findings) -> Node:
         policy: as its document describes it.
         binding: what is bound.
         findings: where an error goes, if all rules name a target or a party, and one names another than is
-            bound; and a warning if something is still to be bound.
+            bound.
     """
     names = _Names(binding.base)
     policy = names.resolved(policy)
@@ -52,23 +56,23 @@ def bind(policy: Node, binding: Binding, findings: Findings) -> Node:
     for part, iri in binding.parts:
         name = Name(iri, iri, policy.place)
         policy = bound(policy, IRI(ODRL + part), name, findings)
-    lacking = [part for part in needed if lacks(policy, part)]
-    for part in lacking:
-        placeholder = UNBOUND + part.removeprefix(ODRL)
-        policy = with_part(policy, part, Name(placeholder, placeholder, policy.place))
-    _report([part.removeprefix(ODRL) for part in lacking], names.is_open, policy, findings)
+    for part in needed:
+        if lacks(policy, part):
+            placeholder = UNBOUND + part.removeprefix(ODRL)
+            policy = with_part(policy, part, Name(placeholder, placeholder, policy.place))
     return policy
 
 
-def _report(lacking: list[str], has_open_names: bool, policy: Node, findings: Findings) -> None:
-    parts = [part for part in PARTS if part in lacking] + ["base"] * has_open_names
+def report(policy: Policy, place: Place, findings: Findings) -> None:
+    """Warn of a policy that was read, and is a template still."""
+    parts = unbound(policy)
     if not parts:
         return
     shown = ", ".join(f"`{part}`" for part in parts)
-    why = "; its names without a scheme need a `base`" if has_open_names else ""
+    why = "; its names without a scheme need a `base`" if "base" in parts else ""
     findings.warning(
         "P520",
-        policy.place,
+        place,
         f"the policy is a template, which grants nothing before these are bound: {shown}{why}",
         f"bind them: --bind {' '.join(f'{part}=IRI' for part in parts)}",
     )
@@ -88,9 +92,6 @@ class _Names:
 
     def __init__(self, base: IRI | None) -> None:
         self.base: str = base or f"{UNBOUND}base:"
-        self.is_bound = base is not None
-        self.is_open = False
-        """Whether some name is resolved by no base that is bound."""
 
     def resolved(self, node: Node) -> Node:
         """A policy or a rule whose names, and those of what it is about, are resolved."""
@@ -109,10 +110,8 @@ class _Names:
         return replace(prop, values=tuple(map(changed, prop.values)))
 
     def _name(self, name: Name | None) -> Name | None:
-        if name is None or not name.iri.startswith(BASE) or name.written == name.iri:
+        if name is None or not name.iri.startswith(BASE) or name.place.node:
             return name
         relative = name.iri.removeprefix(BASE)
-        if iri_problem(self.base + relative):
-            return name
-        self.is_open |= not self.is_bound
-        return replace(name, iri=self.base + relative)
+        is_id = _ID.fullmatch(relative) and name.written != name.iri
+        return replace(name, iri=self.base + relative) if is_id else name

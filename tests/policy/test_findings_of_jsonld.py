@@ -65,7 +65,10 @@ def test_an_unknown_value_is_no_iri_under_some_base() -> None:
     assert (dropped, rule[terms.PURPOSE]) == ([], [{"@id": "http://example.org/base/markketing"}])
     assert codes('"marketing"', '"markketing"') == {"P415"}
     assert codes("odrl:anonymize", "anonymise") == {"P305"}
-    assert codes('"http://example.com/Customer"', '"Customer"') == {"P209"}
+    assert codes('"http://example.com/Customer"', '"/Customer"') == {"P209"}
+    assert codes('"http://example.com/Customer"', '"Customer"') == {"P520"}, (
+        "a template, which grants nothing"
+    )
 
 
 def test_the_authors_own_sentinel_is_no_way_in() -> None:

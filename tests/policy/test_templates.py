@@ -191,3 +191,27 @@ def test_the_api_binds(folder: Path) -> None:
     (permission,) = document.policy.permissions
     assert [target.iri for target in permission.targets] == [T]
     assert parse(document.document, "again").policies == (document.policy,)
+
+
+TEMPLATES = Path(__file__).parent / "templates"
+LEFT_OPEN = {
+    "agreement-obligation-without-assignee": ("assignee",),
+    "agreement-without-assigner": ("assigner",),
+    "offer-without-assigner": ("assigner",),
+    "target-missing": ("target", "assigner"),
+    "target-relative": ("base",),
+    "uid-relative": ("base",),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OPEN)
+def test_documents_that_leave_something_open(name: str) -> None:
+    parsed = parse((TEMPLATES / f"{name}.jsonld").read_bytes(), name)
+    assert parsed.errors == ()
+    assert parsed.policies == ()
+    assert [unbound(template) for template in parsed.templates] == [LEFT_OPEN[name]]
+    assert "P520" in {finding.code for finding in parsed.diagnostics}
+
+
+def test_every_document_of_a_template_is_in_the_table() -> None:
+    assert {path.stem for path in TEMPLATES.iterdir()} == {*LEFT_OPEN}
