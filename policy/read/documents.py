@@ -44,10 +44,13 @@ from smalti.policy.read.values import (
     values_of,
 )
 from smalti.vocab.aliases import canonical
+from smalti.vocab.contexts import CATENAX_CONTEXT, DATASPACE_ODRL_CONTEXT, MOSAICROWN_CONTEXT
 from smalti.vocab.odrl import CONFLICT_STRATEGIES, POLICY_TYPES
 from smalti.vocab.terms import (
     AGREEMENT,
+    CATENAX,
     CONFLICT,
+    DSPACE,
     INHERIT_FROM,
     IRI,
     IS_REPLACED_BY,
@@ -63,6 +66,12 @@ from smalti.vocab.terms import (
     UID,
 )
 
+_PROFILE_OF: Final = (
+    (MOSAICROWN_CONTEXT, MOSAICROWN),
+    (CATENAX_CONTEXT, CATENAX),
+    (DATASPACE_ODRL_CONTEXT, f"{DSPACE}odrl-profile"),
+)
+"""The profile whose words a context defines."""
 _TYPES: Final[dict[str, PolicyType]] = {
     POLICY: PolicyType.SET,
     SET: PolicyType.SET,
@@ -203,7 +212,8 @@ def _warn_of_missing(node: Node, inherited: Inherited, scope: Scope) -> None:
     named = node.get(PROFILE) is not None or bool(inherited.profiles) or not inherited.is_whole
     if not named and (word := word_outside_core(node)) is not None:
         message = f"the policy names no `profile`, and {quoted(word)} is outside ODRL's core"
-        scope.findings.warning("P502", node.place, message, f'add "profile": "{MOSAICROWN}"')
+        profile = next((iri for context, iri in _PROFILE_OF if context in scope.terms.contexts), MOSAICROWN)
+        scope.findings.warning("P502", node.place, message, f'add "profile": "{profile}"')
 
 
 def _read_profiles(node: Node, inherited: Inherited, scope: Scope) -> tuple[IRI, ...]:

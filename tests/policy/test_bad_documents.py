@@ -302,7 +302,7 @@ def test_a_retired_code_is_not_used_again() -> None:
         ("method-misspelt", "did you mean `k-anonymity`?"),
         ("operand-misspelt", "did you mean `mosaicrown:k`?"),
         ("operator-misspelt", "did you mean `gteq`?"),
-        ("inherit-offer-without-assigner", "write it once on the policy"),
+        ("inherit-agreement-without-assignee", "write it once on the policy"),
         ("collection-without-source", 'write "source" instead of "uid"'),
         ("compact-purpose", "write `purpose` in each rule"),
         (
