@@ -57,8 +57,9 @@ EXAMPLES = {
         (
             ("mosaicrown:method", "eq", "k-anonymity"),
             ("mosaicrown:k", "gteq", 5),
-            ("mosaicrown:quasi-identifier", "isAllOf", [column("number"), column("group")]),
+            ("mosaicrown:quasi-identifier", "isAllOf", [column("number")]),
             ("mosaicrown:sensitive", "isAllOf", [column("class")]),
+            ("smalti:released", "isAllOf", [column("group")]),
             ONE_ROW_EACH,
         ),
     ),
