@@ -102,6 +102,11 @@ def _table(context: Path) -> Mapping[str, Any]:
     return table
 
 
+def imported_context(context: Path) -> Mapping[str, Any]:
+    """What a context adds that imports a shipped one."""
+    return _table(context)
+
+
 def _terms_in(table: Mapping[str, Any]) -> dict[str, str]:
     flat = {
         term: value["@id"] if isinstance(value, dict) else value or ""

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final, Protocol
 
 from smalti.policy.document._pyld import import_jsonld
-from smalti.policy.document.context import Terms
+from smalti.policy.document.context import Terms, imported_context
 from smalti.policy.document.keys import is_null, is_unknown
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.findings import Findings, quoted
@@ -73,10 +73,33 @@ def _offline() -> dict[str, object]:
     from pyld import ContextResolver, FrozenDocumentLoader  # noqa: PLC0415
 
     if _cache.options is None or len(_cache.resolver.per_op_cache) > _MOST_CACHED:
-        loader = FrozenDocumentLoader(documents=dict(ADDRESSES))
+        shipped = FrozenDocumentLoader(documents=dict(ADDRESSES))
+
+        def loader(url: str, options: dict[str, object]) -> dict[str, object]:
+            loaded = shipped(url, options)
+            return {**loaded, "document": _without_imports(loaded["document"])}
+
         _cache.resolver = ContextResolver({}, loader)
         _cache.options = {"documentLoader": loader, "contextResolver": _cache.resolver}
     return _cache.options
+
+
+def _without_imports(value: object) -> object:
+    """A context with what it imports written out (JSON-LD 1.1, 4.1.10).
+
+    PyLD adds what stands beside `@import` to the imported context itself, which it keeps: documents that
+    are read later would have other terms.
+    """
+    if isinstance(value, list):
+        return [_without_imports(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    own = {key: _without_imports(item) for key, item in value.items()}
+    address = own.get("@import")
+    if not isinstance(address, str) or address not in ADDRESSES:
+        return own
+    del own["@import"]
+    return {**imported_context(ADDRESSES[address]), **own}
 
 
 class _Resolver(Protocol):
@@ -113,7 +136,7 @@ def _document(objects: Sequence[JsonObject], context: JsonValue | None) -> objec
         }
         for source in objects
     ]
-    return nodes if context is None else {"@context": to_plain(context), "@graph": nodes}
+    return nodes if context is None else {"@context": _without_imports(to_plain(context)), "@graph": nodes}
 
 
 def _report_dropped(dropped: list[str | None], policy: JsonObject, findings: Findings) -> None:

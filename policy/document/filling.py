@@ -27,7 +27,7 @@ def with_part(policy: Node, part: IRI, name: Name, findings: Findings, source: s
         part: `odrl:target`, `odrl:assigner` or `odrl:assignee`.
         name: of the asset or party.
         findings: where an error goes if a rule, or the policy for all rules, names another one.
-        source: who states it, for messages.
+        source: who states it, for messages; empty for a placeholder, beside which rules may name others.
     """
     properties = dict(policy.properties)
     shared = policy.get(part)
@@ -56,7 +56,7 @@ def _filled(rule: Node, part: IRI, name: Name, findings: Findings, source: str) 
 
 
 def _check_same(prop: Property, name: Name, findings: Findings, source: str) -> None:
-    for value in prop.values:
+    for value in prop.values if source else ():
         stated = value.name if isinstance(value, Node) else None
         if stated is not None and stated.iri != name.iri:
             word = prop.iri.removeprefix(ODRL)
