@@ -247,6 +247,7 @@ class _Comparison:
     def _alone(self, rule: Rule) -> Policy:
         return replace(
             self.offer,
+            type=PolicyType.SET,
             permissions=(rule,) if isinstance(rule, Permission) else (),
             prohibitions=(rule,) if isinstance(rule, Prohibition) else (),
             obligations=(rule,) if isinstance(rule, Duty) else (),

@@ -162,6 +162,7 @@ def load_policy(
         parsed = parsing.load(name)
     elif registry is None:
         document = _bound(document, name, binding, as_agreement)
+        name = os.fspath(as_agreement or name)
         parsed = parse(document, name)
     else:
         by = None if issuer is None else iri(issuer, "issuer (--owner)")
@@ -173,6 +174,7 @@ def load_policy(
 
             hierarchies = opened.hierarchies.counting_for(by, about)
             document = _bound(document, name, binding, as_agreement, stored, hierarchies)
+            name = os.fspath(as_agreement or name)
             parsed = parse(document, name, stored, hierarchies)
     warnings = tuple(note for note in parsed.diagnostics if note.severity is Severity.WARNING)
     return PolicyDocument(parsing.require(parsed), document, name, warnings=warnings)
