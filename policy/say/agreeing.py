@@ -160,7 +160,7 @@ def _moment(value: JsonValue, name: str) -> datetime:
             return _moment(item, name)
         case JsonString(text=text):
             return time(text, where)
-        case JsonNumber(exact=seconds) if abs(seconds) < _SECONDS:  # as EDC writes it
+        case JsonNumber(exact=seconds) if 0 <= seconds < _SECONDS:  # as EDC writes it
             return datetime.fromtimestamp(int(seconds), UTC)
     raise PolicyError(where, "it is no point in time", "a time with its zone, or seconds since 1970")
 

@@ -36,6 +36,8 @@ from smalti.vocab.terms import IRI
 R = TypeVar("R", bound=Rule)
 _Part = Asset | Party
 
+_MOST: Final = 20
+"""The most problems that are reported."""
 _WAY_OUT: Final = "agree on what is offered, or have the owner offer this"
 _NAMES: Final = {"targets": "target", "assigners": "assigner", "assignees": "assignee"}
 
@@ -87,7 +89,7 @@ def kept_to_offer(agreement: Policy, offer: Policy) -> Policy:
         inclusions=bound.inclusions,
         shared=None,
     )
-    raise_all(comparison.problems)
+    raise_all(comparison.problems[:_MOST])
     return kept
 
 
@@ -214,7 +216,9 @@ class _Comparison:
         return tuple(_joined(rule, offered) for rule, offered in pairs if offered is not None)
 
     def _closest(self, rule: Permission) -> Permission | None:
-        """The offered permission that the rule keeps to; None after a problem."""
+        """The offered permission that the rule keeps to; None after a problem, or enough of them."""
+        if len(self.problems) >= _MOST:
+            return None
         if not self.offer.permissions:
             self.problems.append(_problem(rule.where, "the agreement permits something", "no permission"))
             return None

@@ -158,6 +158,8 @@ def test_without_a_date_durations_wait_for_the_request() -> None:
         ("2026-05-01T12:00:00", "is not a point in time"),
         ("soon", "is not a point in time"),
         (True, "it is no point in time"),
+        (-1, "it is no point in time"),
+        (10**12, "it is no point in time"),
     ],
 )
 def test_the_date_is_one_that_has_passed(timestamp: object, problem: str) -> None:
@@ -275,6 +277,47 @@ def test_each_place_is_named_at_once() -> None:
         del agreement["prohibition"]
 
     assert len(refusal(edited(rules)).splitlines()) == 2
+
+
+def test_problems_are_not_without_end() -> None:
+    agreement = edited(lambda a: a.update(permission=[{"action": "odrl:print"} for _ in range(100)]))
+    assert len(refusal(agreement).splitlines()) == 20
+
+
+@given(st.data())
+@settings(max_examples=examples(25, full=2000))
+def test_a_hostile_message_is_refused_in_our_words(data: st.DataObject) -> None:
+    """Whatever stands in place of a part of a message: a document or a refusal, and nothing wider."""
+    agreement = data.draw(st.sampled_from([message(), edc()]))
+    policy = agreement["agreement"] if "agreement" in agreement else agreement["policy"]
+    holder = data.draw(
+        st.sampled_from([agreement, policy, policy["permission"][0], policy["prohibition"][0]])
+    )
+    key = data.draw(st.sampled_from([*holder, "@id", "timestamp", "dspace:timestamp", "hasPolicy", "duty"]))
+    junk = [
+        None,
+        1e300,
+        -1,
+        True,
+        [],
+        {},
+        "",
+        [[]],
+        {"@value": {}},
+        {"@id": "_:x"},
+        [{}, {}],
+        "x" * 50,
+        OWNER,
+    ]
+    holder[key] = data.draw(st.sampled_from(junk))
+    try:
+        registered = agreed(agreement)
+    except SmaltiError:
+        return
+    for rule in registered.permissions:
+        assert rule.action == f"{ODRL}use"
+        assert len(rule.constraints) == len(LIMITS)
+    assert registered.prohibitions
 
 
 NARROWER: dict[str, Callable[[dict[str, Any]], object]] = {
