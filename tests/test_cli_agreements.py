@@ -29,6 +29,13 @@ def add(folder: Path, *arguments: str) -> Ran:
     return smalti("policy", "add", *arguments, "--as", OWNER, cwd=folder)
 
 
+def template(folder: Path) -> None:
+    """The same policy, with its target, its assigner and its assignee left open."""
+    document = json.loads((folder / "policy.jsonld").read_text(encoding="utf-8"))
+    del document["target"], document["assigner"]
+    (folder / "template.json").write_text(json.dumps(document | {"@type": "Set"}), encoding="utf-8")
+
+
 def decided(folder: Path, *options: str) -> str:
     ran = smalti(
         "decide", "--as", PARTNER, "--action", "anonymize", "--target", SURVEY,
@@ -95,19 +102,35 @@ def test_an_agreement_is_put_in_force(folder: Path, from_registry: bool) -> None
         (("no-file.jsonld", "--as-agreement", "agreement.json"), 2, "cannot be read"),
         (("http://example.com/offer/none", "--as-agreement", "agreement.json"), 2, "neither a file nor"),
         (
-            ("policy.jsonld", "--as-agreement", "agreement.json", "--bind", f"target={SURVEY}"),
+            (OFFER, "--as-agreement", "agreement.json", "--bind", f"target={SURVEY}"),
             2,
-            "base=IRI",
+            "base=IRI alone",
+        ),
+        (
+            ("template.json", "--as-agreement", "agreement.json", "--bind", "target=http://example.com/x"),
+            1,
+            f"the target of the agreement, `{SURVEY}`, is not the offered one",
         ),
     ],
 )
 def test_nothing_is_put_in_force_by_what_is_refused(
     folder: Path, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
+    template(folder)
     ran = add(folder, *arguments)
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
     assert not smalti("policy", "list", "--format", "json", cwd=folder).out.strip("[]\n")
+
+
+def test_a_template_is_offered_for_what_is_bound(folder: Path) -> None:
+    template(folder)
+    message = ("--as-agreement", "agreement.json")
+    assert add(folder, "template.json", *message, "--bind", f"target={SURVEY} assigner={OWNER}").code == 0
+    refused = add(folder, "template.json", *message, "--bind", f"assignee={OWNER}")
+    assert (refused.code, refused.out) == (1, "")
+    assert f"`{PARTNER}`, is not the offered one" in refused.err
+    assert add(folder, "template.json", *message).code == 0
 
 
 def test_a_policy_of_somebody_else_is_no_offer(folder: Path) -> None:

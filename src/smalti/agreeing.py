@@ -30,16 +30,15 @@ def agreed_document(
     Args:
         offer: the path of the owner's policy, template or Offer; or the uid of one in force.
         agreement: the path of the message that a negotiation ended with.
-        binding: the base of names without a scheme, and nothing else.
+        binding: the base of names without a scheme; and what of a template is offered for one target or
+            party alone, which the agreement must name, too.
         stored: gives the policies in force.
         hierarchies: the profiles, actions and operands that both may use.
 
     Raises:
-        UsageError: a file cannot be read, or something else than a base is bound.
+        UsageError: a file cannot be read, or parts are bound of a policy in force, which is bound.
         SmaltiError: see `agreement_document`.
     """
-    if binding.parts:
-        raise UsageError(WHERE, "the agreement binds the target and the parties", "base=IRI alone")
     name, content = os.fspath(agreement), _content(agreement)
     policy = _offered(offer, binding, stored, hierarchies)
     return agreement_document(content, name, policy, hierarchies, binding.base)
@@ -68,6 +67,8 @@ def offer_text(
 
 def _offered(offer: str, binding: Binding, stored: Stored, hierarchies: Hierarchies) -> Policy:
     if not Path(offer).is_file() and not iri_problem(offer):
+        if binding.parts:
+            raise UsageError(WHERE, "a policy in force is bound already", "base=IRI alone")
         policy = stored(IRI(offer))
         if policy is None:
             raise UsageError(offer, "it is neither a file nor the uid of the issuer's policy in force",

@@ -147,7 +147,7 @@ def load_policy(
             stands before names without a scheme. The result is a document of its own, with its own digest.
         as_agreement: the path of a ContractAgreementMessage of the Dataspace Protocol, or of EDC's
             ContractAgreement: the result is the agreement, which may say no more than the policy. It
-            binds all but the `base`.
+            names the target and the parties, and must name those that `bind` does.
 
     Raises:
         PolicyError: the document has errors, all of which the message shows, holds several policies, or is
