@@ -167,7 +167,7 @@ def run_python(block: Block, names: dict[str, Any]) -> None:
 
 def left_out(folder: str, names: list[str]) -> set[str]:
     """Only what belongs to the examples: not what somebody who follows the README leaves there."""
-    kept = {"policies", "data"} | {name for name in names if name.endswith(".py")}
+    kept = {"policies", "data", "negotiation"} | {name for name in names if name.endswith(".py")}
     return set(names) - kept if Path(folder).name == "examples" else {"__pycache__"}
 
 
@@ -219,6 +219,20 @@ def test_governance_layer(folder: Path) -> None:
     assert re.search(r"^marketing: permit\b", printed, re.MULTILINE)
     assert re.search(r"^statistical: deny\b", printed, re.MULTILINE)
     assert "enough rows" in printed
+
+
+def test_connector(folder: Path) -> None:
+    script = folder / "connector.py"
+    assert len(script.read_text(encoding="utf-8").splitlines()) <= 65
+    code, printed = in_a_shell("python connector.py", folder)
+    assert code == 0, printed
+    offer, refused, in_force, without_facts, with_facts, revoked = printed.splitlines()
+    assert offer == "offer of http://example.com/survey/contraceptive by http://example.com/party/owner"
+    assert refused.startswith("refused: the agreement leaves out an offered constraint")
+    assert in_force.startswith("in force: urn:uuid:")
+    assert re.match(r"no facts, TransferTerminationMessage, .* states no `Membership`", without_facts)
+    assert re.match(r"cx-policy:Membership=active, TransferStartMessage, file://\S+/published", with_facts)
+    assert revoked == "revoked: TransferTerminationMessage"
 
 
 @dataclass(frozen=True)

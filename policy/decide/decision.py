@@ -116,7 +116,7 @@ class Request:
         if not self.targets:
             raise UsageError("the request", "it names no target", "at least one")
         for iri in self._named():
-            if not is_plain(iri) and (problem := misspelt_iri(iri)):
+            if isinstance(iri, str) and not is_plain(iri) and (problem := misspelt_iri(iri)):
                 raise UsageError("the request", f"`{iri}` {problem}", "IRIs as policies name them")
 
     def _named(self) -> Iterator[IRI]:

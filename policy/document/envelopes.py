@@ -106,6 +106,38 @@ def enclosed_policies(source: JsonObject, findings: Findings) -> list[Enclosed] 
     return list(_enclosed(source, _Around(Terms()), findings, 0))
 
 
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What an object at the top of a document is, and what it and the policies in it say."""
+
+    types: frozenset[str]
+    """Of the object, as IRIs."""
+    members: tuple[tuple[str, JsonValue], ...]
+    """Of the object and of the policies, by the IRI or keyword of the word."""
+
+
+def message_of(source: JsonObject, findings: Findings) -> Message | None:
+    """What the object at the top of a document says; None after an error in its contexts."""
+    entered = _entered(source, _Around(Terms()), findings)
+    if entered is None:
+        return None
+    terms = entered[0].terms
+    types = frozenset(filter(None, (terms.expand(name.text) for name in _types(source, terms))))
+    members = [*_meanings(source, terms)]
+    for each in enclosed_policies(source, findings) or ():
+        context = each.policy.find("@context")
+        own = each.terms if context is None else extended(each.terms, context.value, findings)
+        members += _meanings(each.policy, own or each.terms)
+    return Message(types, tuple(members))
+
+
+def _meanings(source: JsonObject, terms: Terms) -> Iterator[tuple[str, JsonValue]]:
+    for member in source.members:
+        meaning = terms.expand(member.key.text)
+        if meaning is not None:
+            yield meaning, member.value
+
+
 def _entered(source: JsonObject, around: _Around, findings: Findings) -> tuple[_Around, _Around] | None:
     """What holds for the members of an object, and inside them; None after an error."""
     member = source.find("@context")

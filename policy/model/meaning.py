@@ -8,7 +8,18 @@ from decimal import Decimal
 from typing import Final
 
 from smalti.policy.model import model
-from smalti.policy.model.model import Condition, Logical, LogicalOperator, Permission, Policy
+from smalti.policy.model.model import (
+    Anonymization,
+    Asset,
+    Condition,
+    Logical,
+    LogicalOperator,
+    Party,
+    Permission,
+    Policy,
+    Rule,
+    Training,
+)
 from smalti.vocab.terms import IRI
 
 GENERATED: Final = ("urn:smalti:policy:sha256:", "urn:smalti:rule:sha256:")
@@ -57,6 +68,11 @@ def is_generated(uid: IRI) -> bool:
     return uid.startswith(GENERATED)
 
 
+def left_out(uid: IRI) -> IRI:
+    """A uid in place of one that shall not be written; different uids stay different."""
+    return uid if is_generated(uid) else IRI(GENERATED[1] + uid)
+
+
 def meaning_digest(policy: Policy) -> str:
     """The digest of a policy's meaning: `sha256:` and hexadecimal digits.
 
@@ -80,6 +96,11 @@ def meaning_digest(policy: Policy) -> str:
 def grant_digest(permission: Permission, rows: tuple[Condition, ...]) -> str:
     """The digest of a permission that grants a request, with the rows that it is limited to."""
     return "sha256:" + hashlib.sha256(f"{_text(permission)}{_text(rows)}".encode()).hexdigest()
+
+
+def meaning_of(part: Rule | Condition | Asset | Party | Anonymization | Training | None) -> str:
+    """The meaning of a part of a policy, as in `canonical_meaning`; of nothing, the empty text."""
+    return "" if part is None else _text(part)
 
 
 def canonical_meaning(policy: Policy) -> str:

@@ -88,7 +88,7 @@ def serialize(policy: Policy) -> bytes:
     by itself what the policy says, and no longer depends on its parents. What the policy says once for all
     its rules is written so where every rule has it (not where some are inherited, and lack it).
     """
-    return lay_out(_policy(policy)).encode()
+    return lay_out(policy_object(policy)).encode()
 
 
 # --- JSON
@@ -143,7 +143,8 @@ def _word(iri: str) -> JsonString:
 # --- Policy and rules
 
 
-def _policy(policy: Policy) -> JsonObject:
+def policy_object(policy: Policy) -> JsonObject:
+    """The canonical document of a policy, as a JSON object."""
     shared = (
         policy.shared if policy.shared is not None and _is_in_all(policy.shared, policy.rules) else Shared()
     )

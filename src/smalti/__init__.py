@@ -5,6 +5,7 @@ the output, and records it as a new object that later policies can authorize.
 
     check        every finding about a policy document
     load_policy  a policy from a file
+    offer        the public part of a policy, as an offer to other connectors
     plan         what a run would do to each column, and why
     run          run it, verify and register the output
     decide       whether a party may perform an action, by the registry, and why
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         explain,
         forecast,
         load_policy,
+        offer,
         parse,
         plan,
         query,
@@ -73,6 +75,7 @@ __all__ = [
     "explain",
     "forecast",
     "load_policy",
+    "offer",
     "parse",
     "plan",
     "query",

@@ -34,11 +34,13 @@ from smalti.estimating import estimate
 from smalti.policy.decide import authorize as authorizing
 from smalti.policy.decide import fact_text
 from smalti.policy.decide.decision import Decision, Effect, Fact, Request
-from smalti.policy.decide.hierarchies import Hierarchies
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.decide.names import iri, word
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
+from smalti.policy.model.binding import Binding
 from smalti.policy.model.model import Policy
 from smalti.policy.read import parse as parsing
+from smalti.policy.read.inheritance import Stored, nothing_stored
 from smalti.policy.say.bind import bound_document
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
 from smalti.vocab.terms import IRI
@@ -71,6 +73,7 @@ __all__ = [
     "explain",
     "forecast",
     "load_policy",
+    "offer",
     "parse",
     "plan",
     "query",
@@ -125,13 +128,15 @@ def load_policy(
     issuer: str | None = None,
     target: str | None = None,
     bind: Mapping[str, str] | None = None,
+    as_agreement: AnyPath | None = None,
 ) -> PolicyDocument:
-    """Load the one policy of a file.
+    """Load the one policy of a file, or the agreement that two connectors made of it.
 
     A run resolves inheritance again, on behalf of an owner of the target.
 
     Args:
-        path: of the document.
+        path: of the document. With an agreement and an issuer, it may also be the uid of a policy that the
+            issuer has in force.
         registry: holds the policies in force that it may inherit from, and the vocabularies whose words it
             may use; None: it inherits from none, and uses shipped ones.
         issuer: who submits it, an IRI: it inherits from policies that this party has put in force, and uses
@@ -140,20 +145,24 @@ def load_policy(
             issuer has.
         bind: IRIs for what a template leaves open: `target`, `assigner`, `assignee`, and `base`, which
             stands before names without a scheme. The result is a document of its own, with its own digest.
+        as_agreement: the path of a ContractAgreementMessage of the Dataspace Protocol, or of EDC's
+            ContractAgreement: the result is the agreement, which may say no more than the policy. It
+            names the target and the parties, and must name those that `bind` does.
 
     Raises:
         PolicyError: the document has errors, all of which the message shows, holds several policies, or is
-            a template of which something is not bound.
+            a template of which something is not bound; or the agreement says more.
         UsageError: a part cannot be bound, or an IRI is not one.
         RegistryError: the registry cannot be read.
     """
     place = Path(path)
     document = place.read_bytes() if place.is_file() else b""
     name, binding = os.fspath(path), binding_of(bind or {})
-    if not document:
+    if not document and (as_agreement is None or registry is None or issuer is None):
         parsed = parsing.load(name)
     elif registry is None:
-        document = bound_document(document, name, binding)
+        document = _bound(document, name, binding, as_agreement)
+        name = os.fspath(as_agreement or name)
         parsed = parse(document, name)
     else:
         by = None if issuer is None else iri(issuer, "issuer (--owner)")
@@ -164,10 +173,52 @@ def load_policy(
                 return opened.policies.in_force(uid, by, about)
 
             hierarchies = opened.hierarchies.counting_for(by, about)
-            document = bound_document(document, name, binding, stored, hierarchies)
+            document = _bound(document, name, binding, as_agreement, stored, hierarchies)
+            name = os.fspath(as_agreement or name)
             parsed = parse(document, name, stored, hierarchies)
     warnings = tuple(note for note in parsed.diagnostics if note.severity is Severity.WARNING)
     return PolicyDocument(parsing.require(parsed), document, name, warnings=warnings)
+
+
+def _bound(
+    document: bytes,
+    name: str,
+    binding: Binding,
+    agreement: AnyPath | None,
+    stored: Stored = nothing_stored,
+    hierarchies: Hierarchies = STANDARD,
+) -> bytes:
+    if agreement is None:
+        return bound_document(document, name, binding, stored, hierarchies)
+    from smalti.agreeing import agreed_document  # noqa: PLC0415 (only then)
+
+    return agreed_document(name, agreement, binding, stored, hierarchies)
+
+
+@public
+def offer(
+    document: AnyPath, *, bind: Mapping[str, str] | None = None, vocabularies: Sequence[AnyPath] = ()
+) -> str:
+    """Write the public part of a policy as an offer of the Dataspace Protocol 2025-1.
+
+    It is a dataset with its offer, or, where the rules have several targets, the message of an offer. A
+    connector adds what only it knows: distributions, process ids, addresses.
+
+    Args:
+        document: the path of the owner's policy, template or Offer.
+        bind: IRIs for what it leaves open; the assignee may stay open.
+        vocabularies: declare words that it uses, as `smalti vocabulary add` takes them.
+
+    Returns:
+        JSON: what a requester must see, and none of the owner's internals.
+
+    Raises:
+        PolicyError: the document has errors, leaves its target or assigner open, or is an Agreement.
+        UsageError: a file cannot be read, or a part cannot be bound.
+    """
+    from smalti.agreeing import offer_text  # noqa: PLC0415 (nothing else needs it)
+
+    return offer_text(document, bind or {}, list(map(Path, vocabularies)))
 
 
 class EngineChoices(TypedDict, total=False):

@@ -78,11 +78,21 @@ def check_documents(
         from smalti.engine.run.dataset_facts import read_dataset_facts  # noqa: PLC0415 (only then)
 
         facts = read_dataset_facts(_description(dataset))
-    hierarchies = STANDARD.with_(*map(_vocabulary, vocabularies))
+    hierarchies = hierarchies_with(vocabularies)
     documents = _parsed(names, hierarchies, binding)
     between = (*_shut_out(documents), *_columns_between(documents, facts, hierarchies))
     now = now or datetime.now(UTC)
     return tuple(_checked(parsed, facts, now, hierarchies, between) for parsed in documents)
+
+
+def hierarchies_with(vocabularies: Sequence[Path]) -> Hierarchies:
+    """The standard words and those of vocabularies in files.
+
+    Raises:
+        UsageError: a vocabulary cannot be read.
+        PolicyError: a vocabulary has errors.
+    """
+    return STANDARD.with_(*map(_vocabulary, vocabularies))
 
 
 def _vocabulary(path: Path) -> Vocabulary:

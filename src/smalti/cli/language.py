@@ -1,4 +1,4 @@
-"""The commands about policies as texts, and about decisions: check, fmt, test, decide."""
+"""The commands about policies as texts, and about decisions: check, fmt, offer, test, decide."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +108,25 @@ def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
             click.echo(shown, nl=False)
         code |= FINDINGS if done.problem or (done.is_changed and (only_check or diff)) else 0
     return code
+
+
+@click.command()
+@click.argument("file", metavar="POLICY")
+@click.option("--vocabulary", "vocabularies", multiple=True, metavar="FILE", type=click.Path(),
+              help="Profiles, actions and left operands of your own; may be repeated.")  # fmt: skip
+@bind_option
+def offer(file: str, vocabularies: tuple[str, ...], bound: tuple[str, ...]) -> int:
+    """Write the public part of a policy as an offer of the Dataspace Protocol 2025-1.
+
+    Written are the terms that a requester must see, and none of the owner's internals.
+    """
+    from pathlib import Path
+
+    from smalti.agreeing import offer_text
+    from smalti.binding import pairs
+
+    click.echo(offer_text(file, pairs(bound), list(map(Path, vocabularies))), nl=False)
+    return 0
 
 
 @click.command()

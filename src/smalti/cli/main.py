@@ -74,7 +74,7 @@ def cli() -> None:
 
 
 for _command in (
-    cli_language.check, cli_language.fmt, cli_language.test, cli_language.decide,
+    cli_language.check, cli_language.fmt, cli_language.offer, cli_language.test, cli_language.decide,
     cli_runs.plan, cli_runs.run, cli_runs.verify, cli_runs.estimate,
     cli_registry.policy, cli_registry.targets, cli_registry.vocabulary,
     cli_budget.budget, cli_audit.audit,

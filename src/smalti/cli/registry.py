@@ -10,6 +10,7 @@ from smalti.cli.options import bind_option, format_option, party_option, registr
 if TYPE_CHECKING:
     from smalti.engine.registry.entries import TargetVersion
     from smalti.engine.registry.registry import Registry
+    from smalti.policy.model.model import Policy
     from smalti.vocab.terms import IRI
 
 
@@ -167,6 +168,9 @@ def policy() -> None:
 @click.option("--signature", metavar="FILE",
               help="A detached signature; required once a key is trusted for the owner.")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace the policies in force under the same uids.")
+@click.option("--as-agreement", "agreement", metavar="MESSAGE",
+              help="A ContractAgreementMessage or ContractAgreement, which is put in force, and may say no"
+                   " more than FILE, or than the policy in force with that uid.")  # fmt: skip
 @bind_option
 @party_option("OWNER", "Who issues it; an IRI taken on trust.")
 @registry_option
@@ -175,6 +179,7 @@ def policy_add(  # noqa: PLR0913, PLR0917 (its options)
     file: str,
     signature: str | None,
     replace: bool,
+    agreement: str | None,
     bound: tuple[str, ...],
     party: str,
     registry: str,
@@ -182,11 +187,12 @@ def policy_add(  # noqa: PLR0913, PLR0917 (its options)
 ) -> int:
     """Put the policies of a document in force. The issuer becomes the owner of each new target.
 
+    With --as-agreement, the agreement is put in force that two connectors made of the document.
+
     Warns of rules in force about the same people that shut each other out of their budget, of rules that
     need columns which other policies in force prohibit, and of prohibitions on an IRI below a table that
     names none of its columns.
     """
-    from smalti.binding import binding_of, pairs
     from smalti.cli.opening import open_registry
     from smalti.engine.binding.prohibitions_below import forbidden_below_with
     from smalti.engine.losses.shut_out import shut_out_with
@@ -194,19 +200,12 @@ def policy_add(  # noqa: PLR0913, PLR0917 (its options)
     from smalti.json.registry import policy_json
     from smalti.json.text import as_json
     from smalti.policy.decide.names import iri
-    from smalti.policy.say.bind import bound_document
     from smalti.show.terminal import console, show_warnings
 
     signed = None if signature is None else _content(signature, "a detached signature")
     opened, issuer = open_registry(registry), iri(party, "--as")
-    document = bound_document(
-        _content(file, "a policy document"),
-        file,
-        binding_of(pairs(bound)),
-        lambda uid: opened.policies.in_force(uid, issuer, None),
-        opened.hierarchies.counting_for(issuer, None),
-    )
-    added = opened.add_policy(document, file, issuer, signature=signed, replaces=replace)
+    document = _to_add(file, agreement, bound, opened, issuer)
+    added = opened.add_policy(document, agreement or file, issuer, signature=signed, replaces=replace)
     warnings = (
         *shut_out_with(opened, added),
         *column_conflicts(opened, added),
@@ -220,6 +219,25 @@ def policy_add(  # noqa: PLR0913, PLR0917 (its options)
         click.echo(f"in force: {stored.uid}")
     show_warnings(console(), warnings)
     return 0
+
+
+def _to_add(
+    file: str, agreement: str | None, bound: tuple[str, ...], opened: "Registry", issuer: "IRI"
+) -> bytes:
+    """The document to put in force: as it is bound, or as two connectors agreed on it."""
+    from smalti.binding import binding_of, pairs
+    from smalti.policy.say.bind import bound_document
+
+    binding, words = binding_of(pairs(bound)), opened.hierarchies.counting_for(issuer, None)
+
+    def stored(uid: "IRI") -> "Policy | None":
+        return opened.policies.in_force(uid, issuer, None)
+
+    if agreement is None:
+        return bound_document(_content(file, "a policy document"), file, binding, stored, words)
+    from smalti.agreeing import agreed_document
+
+    return agreed_document(file, agreement, binding, stored, words)
 
 
 def _content(file: str, expected: str) -> bytes:

@@ -1,0 +1,201 @@
+"""The policy document of an agreement that two connectors made."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Final, TypeVar
+
+from smalti.errors import PolicyError
+from smalti.policy.decide.fact_text import time
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
+from smalti.policy.document.envelopes import Message, message_of
+from smalti.policy.document.turtle_text import is_turtle
+from smalti.policy.findings.findings import Findings
+from smalti.policy.model.anchors import anchored_time
+from smalti.policy.model.binding import NOTHING_BOUND, Binding, unbound
+from smalti.policy.model.model import (
+    Comparison,
+    Condition,
+    Instant,
+    Logical,
+    Policy,
+    PolicyType,
+    Rule,
+    Text,
+    Value,
+)
+from smalti.policy.model.nesting import with_duties, with_rules
+from smalti.policy.read.inheritance import Stored, nothing_stored
+from smalti.policy.read.parse import ParsedDocument, parse, require_bound
+from smalti.policy.say.serialize import serialize
+from smalti.policy.say.widening import kept_to_offer
+from smalti.policy.text.json_text import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue, read
+from smalti.vocab.declarations import OperandKind
+from smalti.vocab.terms import AGREEMENT, DSPACE, EDC, IRI
+
+R = TypeVar("R", bound=Rule)
+
+_MESSAGES: Final = frozenset({DSPACE + "ContractAgreementMessage", EDC + "ContractAgreement"})
+_DATES: Final = frozenset({DSPACE + "timestamp", EDC + "contractSigningDate"})
+_EXPECTED: Final = "one ContractAgreementMessage, ContractAgreement or Agreement"
+_WAY_OUT: Final = "pass the message that the negotiation ended with"
+
+
+def agreement_document(
+    document: bytes,
+    name: str,
+    offer: Policy,
+    hierarchies: Hierarchies = STANDARD,
+    base: IRI | None = None,
+    now: datetime | None = None,
+) -> bytes:
+    """The canonical document of an agreement, which may say no more than was offered.
+
+    It is a policy of the type Agreement. Durations from the date of the agreement are points in time in
+    it, where the message has a date; elsewhere each request must state that date.
+
+    Args:
+        document: the bytes of the message.
+        name: of the document, for messages.
+        offer: what was offered: a policy of the owner, a template or an Offer.
+        hierarchies: the profiles, actions and operands that it may use.
+        base: the IRI before names without a scheme.
+        now: the time of the check, with a time zone; the present when not given.
+
+    Raises:
+        SmaltiError: the document has errors, is no agreement, holds several policies, has a date that is
+            none or is to come, or says more than the offer.
+    """
+    parsed = parse(document, name, hierarchies=hierarchies, binding=Binding(base=base))
+    agreement, message = _single(parsed, _EXPECTED), _message(parsed)
+    if not _is_agreement(agreement, message):
+        raise PolicyError(str(agreement.where), "this is no agreement", _EXPECTED, _WAY_OUT)
+    if parts := unbound(agreement):
+        problem = f"the agreement leaves open: {', '.join(parts)}"
+        way_out = "bind its base: --bind base=IRI" if parts == ("base",) else _WAY_OUT
+        raise PolicyError(str(agreement.where), problem, "a target and both parties", way_out)
+    kept = kept_to_offer(agreement, offer)
+    date = None if message is None else _date(message, name, now or datetime.now(UTC))
+    return serialize(kept if date is None else _dated(kept, date, hierarchies))
+
+
+def offered_policy(
+    document: bytes,
+    name: str,
+    stored: Stored = nothing_stored,
+    hierarchies: Hierarchies = STANDARD,
+    binding: Binding = NOTHING_BOUND,
+) -> Policy:
+    """The one policy of a document as an offer, with placeholders for what it leaves open.
+
+    Args:
+        document: the bytes of the document.
+        name: of the document, for messages.
+        stored: gives the policies in force elsewhere, from which it may inherit.
+        hierarchies: the profiles, actions and operands that it may use.
+        binding: what is bound.
+
+    Raises:
+        PolicyError: the document has errors, holds several policies, or its names need a base.
+    """
+    policy = _single(parse(document, name, stored, hierarchies, binding), "one policy")
+    if "base" in unbound(policy):
+        problem = "the policy has names without a scheme"
+        raise PolicyError(str(policy.where), problem, "absolute IRIs", "bind its base: --bind base=IRI")
+    return policy
+
+
+def _single(parsed: ParsedDocument, expected: str) -> Policy:
+    if parsed.errors:
+        require_bound(parsed)  # raises, with all errors
+    policies = parsed.templates or parsed.policies
+    if len(policies) != 1:
+        where = str(policies[1].where) if policies else parsed.name
+        problem = f"the document contains {len(policies)} policies, where one is meant"
+        raise PolicyError(where, problem, expected, "pass each policy in a document of its own")
+    return policies[0]
+
+
+# --- The message
+
+
+def _is_agreement(policy: Policy, message: Message | None) -> bool:
+    if policy.type is PolicyType.OFFER:
+        return False
+    types = frozenset({AGREEMENT}) if message is None else message.types
+    return not types.isdisjoint(_MESSAGES) or (policy.type is PolicyType.AGREEMENT and AGREEMENT in types)
+
+
+def _message(parsed: ParsedDocument) -> Message | None:
+    """What is said around the policy; None in Turtle, where nothing is."""
+    if is_turtle(parsed.name, parsed.text):
+        return None
+    value, _ = read(parsed.text)
+    items = value.items if isinstance(value, JsonArray) else (value,)
+    message = None
+    if len(items) == 1 and isinstance(items[0], JsonObject):
+        message = message_of(items[0], Findings(parsed.name, parsed.text))
+    return Message(frozenset(), ()) if message is None else message
+
+
+def _date(message: Message, name: str, now: datetime) -> datetime | None:
+    dates = {_moment(value, name) for meaning, value in message.members if meaning in _DATES}
+    if len(dates) > 1:
+        raise PolicyError(name, "the agreement has two dates", "one date", _WAY_OUT)
+    for date in dates:
+        if date > now:
+            problem = "the date of the agreement is to come"
+            raise PolicyError(
+                name, problem, "a date that has passed", "check the clocks of both connectors"
+            )
+    return next(iter(dates), None)
+
+
+def _moment(value: JsonValue, name: str) -> datetime:
+    where = f"{name}: the date of the agreement"
+    if isinstance(value, JsonObject) and (member := value.find("@value")) is not None:
+        value = member.value
+    match value:
+        case JsonArray(items=(item,)):
+            return _moment(item, name)
+        case JsonString(text=text):
+            return time(text, where)
+        case JsonNumber(exact=seconds) if 0 <= seconds < _SECONDS:  # as EDC writes it
+            return datetime.fromtimestamp(int(seconds), UTC)
+    raise PolicyError(where, "it is no point in time", "a time with its zone, or seconds since 1970")
+
+
+_SECONDS: Final = Decimal(10) ** 11
+
+
+@dataclass(frozen=True, slots=True)
+class _Calendar:
+    """Puts points in time in place of durations from the date of an agreement."""
+
+    date: datetime
+    hierarchies: Hierarchies
+
+    def rule(self, rule: R) -> R:
+        dated = with_duties(rule, self.rule)
+        return replace(dated, constraints=tuple(map(self.condition, rule.constraints)))
+
+    def condition(self, condition: Condition) -> Condition:
+        match condition:
+            case Logical(operands=operands):
+                return replace(condition, operands=tuple(map(self.condition, operands)))
+            case Comparison(operand=operand, values=values) if self.is_clock(operand):
+                return replace(condition, values=tuple(map(self.value, values)))
+        return condition
+
+    def is_clock(self, operand: IRI) -> bool:
+        declaration = self.hierarchies.declaration(operand)
+        return declaration is not None and declaration.kind is OperandKind.CLOCK
+
+    def value(self, value: Value) -> Value:
+        moment = anchored_time(value.text, self.date) if isinstance(value, Text) else None
+        return value if moment is None else Instant(moment)
+
+
+def _dated(policy: Policy, date: datetime, hierarchies: Hierarchies) -> Policy:
+    calendar = _Calendar(date, hierarchies)
+    return with_rules(policy, calendar.rule)
