@@ -35,7 +35,8 @@ def test_one_input(data: bytes) -> None:
     if not data:
         return
     parsed = parse(data[1:], FORMS.get(data[0], "fuzz"))
-    assert parsed.is_valid == bool(parsed.policies), "a document counts as a whole or not at all"
+    whole = bool(parsed.policies) != bool(parsed.templates)
+    assert parsed.is_valid == whole, "a document counts as a whole or not at all"
     shown = render_human(parsed.diagnostics, parsed.text)
     assert all(character.isprintable() or character == "\n" for character in shown), "unprintable"
     json.loads(render_json(parsed.diagnostics))
@@ -47,6 +48,9 @@ def seeds() -> Iterator[bytes]:
         yield b"J" + path.read_bytes()
         if path.parent.name == "good":
             yield from other_forms(json.loads(path.read_text(encoding="utf-8-sig")))
+    others = (ROOT / "tests" / "policy" / "templates", ROOT / "examples" / "negotiation")
+    for path in sorted(path for folder in others for path in folder.glob("*.json*")):
+        yield b"J" + path.read_bytes()
     for path in sorted(path for folder in folders for path in folder.glob("*.ttl")):
         yield b"T" + path.read_bytes()
 

@@ -198,7 +198,7 @@ def test_changed_documents_give_findings_or_a_policy(
         except (LookupError, TypeError):
             continue
     parsed = parse(json.dumps(document, indent=1).encode(), "changed")
-    assert parsed.is_valid == bool(parsed.policies)
+    assert parsed.is_valid == bool(parsed.policies or parsed.templates)
     render_human(parsed.diagnostics, parsed.text)
 
 
@@ -206,5 +206,5 @@ def test_changed_documents_give_findings_or_a_policy(
 @settings(max_examples=examples(100))
 def test_changed_bytes_give_findings_or_a_policy(document: bytes, at: int, new: bytes, cut: int) -> None:
     parsed = parse(document[:at] + new + document[at + cut :], "changed")
-    assert parsed.is_valid == bool(parsed.policies)
+    assert parsed.is_valid == bool(parsed.policies or parsed.templates)
     json.loads(render_json(parsed.diagnostics))
