@@ -144,6 +144,10 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
 @statement_options
 @click.option("--fulfilled", multiple=True, metavar="UID",
               help="A duty that has been fulfilled; never one to anonymize.")  # fmt: skip
+@click.option("--duties", type=click.Choice(["fulfilled", "not-violated"]), default="fulfilled",
+              show_default=True,
+              help="What duties must be: fulfilled before, or not violated; those that are not fulfilled"
+                   " yet are then owed.")  # fmt: skip
 @parameter_option
 @click.option("--understands-limits", is_flag=True,
               help="The caller applies the limits of each permission; without this option, a limited"
