@@ -72,8 +72,8 @@ and an assignee, or an Offer, which grants nothing: it proposes the rules of a l
 
 {properties}
 
-Between policies, any prohibition denies. Within a policy, `conflict` says what happens when a permission
-and a prohibition both apply:
+Between policies, any prohibition denies; `check --together` and `policy add` show where (P625). Within a
+policy, `conflict` says what happens when a permission and a prohibition both apply:
 
 | `conflict` | meaning |
 | --- | --- |
