@@ -5,11 +5,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from random_policies import HIERARCHIES, Draw
 
 from smalti.errors import UsageError
 from smalti.policy.decide.authorize import authorize
 from smalti.policy.decide.conditions import DATE_TIME
 from smalti.policy.decide.decision import Acceptance, Decision, DutyReading, Effect, Finding, Part, Request
+from smalti.policy.decide.index import PolicyIndex
 from smalti.policy.model.model import (
     Anonymization,
     Asset,
@@ -190,6 +192,29 @@ def test_a_prohibition_denies_under_either_reading() -> None:
     no = Prohibition(uid=IRI("urn:x:no"), action=terms.USE, targets=(Asset(SHOP),))
     forbidding = Policy(uid=IRI("urn:x:2"), document_digest="sha256:1", prohibitions=(no,))
     assert authorize(OPEN, [allowing(inform()), forbidding]).effect is Effect.DENY
+
+
+def granted(decision: Decision) -> set[tuple[IRI, IRI]]:
+    return {(grant.policy.uid, grant.permission.uid) for grant in decision.grants}
+
+
+def test_the_other_reading_grants_no_less_and_nothing_that_is_left_out_grants_more() -> None:
+    more = 0
+    for seed in range(1026, 1034):
+        draw = Draw(seed)
+        policies = draw.policies()
+        index = PolicyIndex(HIERARCHIES, policies)
+        for _ in range(8):
+            request = replace(draw.request(policies), duties=DutyReading.NOT_VIOLATED)
+            unclaimed = replace(request, fulfilled=frozenset())
+            strict = replace(unclaimed, duties=DutyReading.FULFILLED)
+            least, after = granted(index.authorize(strict)), granted(index.authorize(unclaimed))
+            more += least < after
+            assert least <= after <= granted(index.authorize(request))
+            purposes = tuple(fact for fact in request.facts if fact.operand == terms.ODRL_PURPOSE)
+            for fewer in (replace(unclaimed, time=None), replace(unclaimed, facts=purposes)):
+                assert granted(index.authorize(fewer)) <= after
+    assert more
 
 
 def test_a_reading_is_one_of_two() -> None:
