@@ -5,6 +5,7 @@ tuple of choices, and is drawn more often.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from random import Random
@@ -12,7 +13,7 @@ from typing import TypeVar
 
 from second_evaluator import DATE_TIME, RECIPIENT, Lore, Order
 
-from smalti.policy.decide.decision import Fact, Request
+from smalti.policy.decide.decision import DutyReading, Fact, Request
 from smalti.policy.decide.hierarchies import STANDARD, Relations, Vocabulary
 from smalti.policy.model.model import (
     Anonymization,
@@ -158,6 +159,8 @@ class Draw:
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
+        self.readings = Random(seed)
+        """Of duties."""
 
     def usual(self, choices: Sequence[T], share: float = 0.5) -> T:
         """The first one in a share of the cases, and else any."""
@@ -383,7 +386,7 @@ class Draw:
         parameters: tuple[Fact, ...] = ()
         if action == ANONYMIZE and self.chance(0.3):
             parameters = (Fact(terms.K, (Number(Decimal(self.random.randint(1, 7))),)),)
-        return Request(
+        request = Request(
             party=self.usual((ANN, BOB, ZOE, STAFF), 0.8),
             action=action,
             targets=targets,
@@ -395,3 +398,7 @@ class Draw:
             fulfilled=frozenset(duty for duty in duties if self.chance(0.7)),
             columns=frozenset({AGE, CITY}) if targets == (SHOP,) and self.chance(0.05) else frozenset(),
         )
+        if self.readings.random() < 0.5:
+            return request
+        claimed = request.fulfilled if self.readings.random() < 0.3 else frozenset()
+        return replace(request, fulfilled=claimed, duties=DutyReading.NOT_VIOLATED)

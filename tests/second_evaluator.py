@@ -19,7 +19,7 @@ from operator import eq, ge, gt, le, lt
 from random import Random
 from typing import Any, Final, TypeVar
 
-from smalti.policy.decide.decision import Fact, Request
+from smalti.policy.decide.decision import DutyReading, Fact, Request
 from smalti.policy.model.model import (
     Anonymization,
     Asset,
@@ -617,10 +617,34 @@ def is_deadline(constraint: Condition) -> bool:
     )
 
 
+def is_open(duty: Duty, ask: Ask) -> bool:
+    """Whether a duty that is not fulfilled can still be, which is known (decision 37)."""
+    refined = [refinement for target in duty.targets for refinement in target.refinements]
+    return all(
+        is_open_by(leaf, ask)
+        for condition in (*duty.constraints, *duty.refinements, *refined)
+        for leaf in leaves_of(condition)
+    )
+
+
+def is_open_by(leaf: Comparison | ColumnComparison, ask: Ask) -> bool:
+    """No deadline has passed, and each one is understood."""
+    if isinstance(leaf, ColumnComparison) or not is_understood(leaf, ask):
+        return False
+    if leaf.operand.removeprefix(terms.ODRL) in {
+        "delayPeriod", "elapsedTime", "event", "meteredTime", "timeInterval"
+    }:  # fmt: skip
+        return False
+    is_begin = leaf.operator in {Operator.GT, Operator.GTEQ}
+    return leaf.operand != DATE_TIME or is_begin or outcomes(leaf, ask) == {True}
+
+
 def owed_duties(duties: Iterable[Duty], ask: Ask) -> tuple[Duty, ...] | None:
-    """What a plan must do; None: another duty is not known to be fulfilled."""
+    """What is still to be done; None: another duty keeps the permission from applying."""
     unfulfilled = [duty for duty in duties if duty.action == terms.ANONYMIZE or not counts(duty, ask)]
-    if any(duty.action not in terms.PLANNED_DUTIES for duty in unfulfilled):
+    others = [duty for duty in unfulfilled if duty.action not in terms.PLANNED_DUTIES]
+    may_wait = ask.request.duties is DutyReading.NOT_VIOLATED
+    if others and not (may_wait and all(is_open(duty, ask) for duty in others)):
         return None
     return tuple(unfulfilled)
 

@@ -136,6 +136,26 @@ def test_everything_that_a_request_may_state(tmp_path: Path) -> None:
     assert (wrong.code, wrong.out) == (2, "")
 
 
+def test_a_caller_chooses_how_duties_are_read(tmp_path: Path) -> None:
+    uid = "http://example.com/policy/read/duty"
+    reading(tmp_path, duty=[{"uid": uid, "action": "inform"}])
+    done(tmp_path, "policy", "add", "read.jsonld", "--as", OWNER)
+    assert effect(tmp_path) == effect(tmp_path, "--duties", "fulfilled") == "deny"
+    open_ = ("--duties", "not-violated")
+    assert effect(tmp_path, *open_) == "limited"
+    assert effect(tmp_path, *open_, "--fulfilled", uid) == "permit"
+    ran = asked(tmp_path, "--target", CUSTOMER, *open_, "--understands-limits")
+    assert (ran.code, ran.json["permitted"], ran.json["request"]["duties"]) == (0, True, "not-violated")
+    assert [duty["uid"] for duty in ran.json["grants"][0]["obligations"]] == [uid]
+    assert asked(tmp_path, "--target", CUSTOMER).json["request"]["duties"] == "fulfilled"
+    ask = ("decide", "--as", USER, "--action", "read", "--target", CUSTOMER)
+    shown = smalti(*ask, *open_, cwd=tmp_path).out
+    assert "duties were read as `not-violated`" in shown
+    assert f"[{uid}]" in shown
+    assert "not-violated" not in smalti(*ask, cwd=tmp_path).out
+    assert smalti(*ask, "--duties", "later", cwd=tmp_path).code == 2
+
+
 def test_limits_permit_only_whoever_says_that_they_understand_them(tmp_path: Path) -> None:
     grown_up = {"leftOperand": f"{CUSTOMER}/age", "operator": "gteq", "rightOperand": 18}
     reading(tmp_path, constraint=[grown_up])

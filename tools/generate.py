@@ -72,8 +72,8 @@ and an assignee, or an Offer, which grants nothing: it proposes the rules of a l
 
 {properties}
 
-Between policies, any prohibition denies. Within a policy, `conflict` says what happens when a permission
-and a prohibition both apply:
+Between policies, any prohibition denies; `check --together` and `policy add` show where (P625). Within a
+policy, `conflict` says what happens when a permission and a prohibition both apply:
 
 | `conflict` | meaning |
 | --- | --- |
@@ -109,15 +109,17 @@ A **duty** of a permission must be fulfilled for the permission to apply, unless
 duty to anonymize becomes part of the plan ("may read, only if anonymized as follows"). Refinements of the
 permission's action hold for it, too. That a duty was
 fulfilled is the requester's claim. It counts only if each constraint of the duty is known to hold, except
-for a deadline, which may have been met before. An **obligation** to anonymize permits its assignee to do
-exactly that. A denial reports the **remedies** of its prohibitions: what must be done after a violation. A
-remedy to anonymize permits exactly that, and only to a request that names it by its uid (`--rule`). Its
-conditions and those of its prohibition must hold, the party must be one of its assignees (its prohibition's
-if it has none; an owner of the target if neither names a party), the other remedies of the prohibition must
-be fulfilled, and no other prohibition may apply. A **consequence** is what must be done when a duty was not
-fulfilled; it has no consequences itself. Duties of each kind may name further parties, such as the
-`odrl:compensatedParty`: whoever claims that a duty was fulfilled claims it of them, too. A remedy to
-anonymize that does not say how is for people to fulfil: no request can rely on it.
+for a deadline, which may have been met before. A caller may ask `decide` to read duties as `not-violated`
+(`--duties`): then a duty that is not fulfilled yet is owed, and keeps the permission from applying only
+once a deadline of it has passed, or where that is not known. An **obligation** to anonymize permits its
+assignee to do exactly that. A denial reports the **remedies** of its prohibitions: what must be done after
+a violation. A remedy to anonymize permits exactly that, and only to a request that names it by its uid
+(`--rule`). Its conditions and those of its prohibition must hold, the party must be one of its assignees
+(its prohibition's if it has none; an owner of the target if neither names a party), the other remedies of
+the prohibition must be fulfilled, and no other prohibition may apply. A **consequence** is what must be
+done when a duty was not fulfilled; it has no consequences itself. Duties of each kind may name further
+parties, such as the `odrl:compensatedParty`: whoever claims that a duty was fulfilled claims it of them,
+too. A remedy to anonymize that does not say how is for people to fulfil: no request can rely on it.
 
 A document may say more beside its policies, in nodes of their own: the collections of an asset or a party
 (`partOf`); that a policy of the document is about an asset (`hasPolicy`) or that a party is its assigner or

@@ -25,7 +25,16 @@ from smalti.engine.registry.submissions import Resolved, Submission, resolve
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.decide.authorize import ColumnProhibition, authorize, prohibited_columns
 from smalti.policy.decide.column_uses import column_uses
-from smalti.policy.decide.decision import Decision, Effect, Fact, Grant, Reason, Request, effect_of
+from smalti.policy.decide.decision import (
+    Decision,
+    Effect,
+    Fact,
+    Grant,
+    Reason,
+    Request,
+    effect_of,
+    owed_later,
+)
 from smalti.policy.decide.index import Standing
 from smalti.policy.decide.table_columns import columns_in
 from smalti.policy.model.iris import is_column_of, normalised_column
@@ -777,12 +786,12 @@ def _imply(judge: _Judge, question: _Question, explicit: Decision, visited: froz
     """Grant what the implicit rule grants, unless a prohibition about the output forbids it."""
     failures: list[Reason] = []
     grounds: list[Reason] = []
-    clauses: list[Comparison] = []
+    relied_on: list[Grant] = []
     for version in question.versions:
-        failed, held, accepted = _version_is_readable(judge, question.request, version, visited)
+        failed, held, grants_of_inputs = _version_is_readable(judge, question.request, version, visited)
         failures += failed
         grounds += held
-        clauses += accepted
+        relied_on += grants_of_inputs
     if failures and explicit.is_limited:
         return explicit
     if failures:
@@ -799,19 +808,23 @@ def _imply(judge: _Judge, question: _Question, explicit: Decision, visited: froz
         return decision
     text = "by the implicit rule: who may view all inputs may view the output"
     reasons = (Reason(text, rule=IMPLICIT_RULE), *grounds)
-    named = tuple(dict.fromkeys(clauses))
-    grants = tuple(replace(grant, clauses=(*grant.clauses, *named)) for grant in decision.grants)
-    return replace(decision, reasons=reasons, grants=grants)
+    named = tuple(dict.fromkeys(clause for grant in relied_on for clause in grant.clauses))
+    owed = tuple(dict.fromkeys(duty for grant in relied_on for duty in owed_later(grant)))
+    grants = tuple(
+        replace(grant, clauses=(*grant.clauses, *named), obligations=(*grant.obligations, *owed))
+        for grant in decision.grants
+    )
+    return replace(decision, effect=effect_of(grants), reasons=reasons, grants=grants)
 
 
 def _version_is_readable(
     judge: _Judge, request: Request, version: VersionEntry, visited: frozenset[IRI]
-) -> tuple[list[Reason], list[Reason], list[Comparison]]:
-    """Why a version may not be read, by what else it may, and the clauses that this depends on."""
+) -> tuple[list[Reason], list[Reason], list[Grant]]:
+    """Why a version may not be read, by what else it may, and the grants of its inputs that this needs."""
     name = f"version {version.number} of `{version.target}`"
     failures = _source_rule_failures(judge, request, version, name)
     grounds = [Reason(f"of {name}: {COUNTED_ROWS}")] if version.counts_rows else []
-    clauses: list[Comparison] = []
+    relied_on: list[Grant] = []
     for target in _input_targets(judge.snapshot, version):
         if target in visited:
             failures.append(Reason(f"{name} was made from `{target}`, which is already being decided"))
@@ -819,8 +832,9 @@ def _version_is_readable(
         input_request = replace(request, targets=(target,), columns=_NO_COLUMNS, renamed=frozenset())
         input_decision = _decide(judge, input_request, None, visited)
         plain = [grant for grant in input_decision.grants if _shows_only_granted(judge, grant, version)]
+        plain = [grant for grant in plain if not owed_later(grant)] or plain
         if plain:
-            clauses += [clause for grant in plain for clause in grant.clauses]
+            relied_on += plain
             rules = ", ".join(f"`{grant.permission.uid}`" for grant in plain)
             grounds.append(Reason(f"reading `{target}`, an input of {name}, is permitted by {rules}"))
         elif input_decision.grants:
@@ -831,7 +845,7 @@ def _version_is_readable(
         else:
             failures.append(Reason(f"reading `{target}`, an input of {name}, is not permitted"))
             failures += input_decision.reasons
-    return failures, grounds, clauses
+    return failures, grounds, relied_on
 
 
 def _source_rule_failures(

@@ -1,13 +1,16 @@
-"""Rules in force that need columns which other policies prohibit, after policies were added."""
+"""Rules in force that prohibitions of other policies meet, after policies were added."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from smalti.engine.plan.known_columns import KnownColumns
 from smalti.engine.registry.entries import StoredPolicy
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.snapshot import Snapshot
 from smalti.policy.decide.decision import Request
+from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.table_columns import tables_of
+from smalti.policy.lint.across import conflicts_across
 from smalti.policy.lint.lint import columns_between
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI, USE
@@ -26,22 +29,71 @@ def column_conflicts(registry: Registry, added: Sequence[StoredPolicy]) -> tuple
         Sentences in lower case, without full stops; each names a rule and a prohibition of two policies,
         one of which is among these.
     """
-    read = [registry.policies.in_force(IRI(stored.uid), IRI(stored.issuer)) for stored in added]
-    new = [policy for policy in read if policy is not None]
+    new = _current(registry, added)
     rules = {rule for policy in new for rule in policy.rules}
     conflicts: dict[str, None] = {}
+    for near in _surroundings(registry, new):
+        for rule, other, warning in columns_between(near.policies, near.renamed, near.hierarchies):
+            if rule in rules or other in rules:
+                conflicts[f"`{rule.uid}`: {warning.message}"] = None
+    return tuple(conflicts)
+
+
+def rule_conflicts(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[str, ...]:
+    """The rules of added policies that prohibitions of others in force contradict, and the other way round.
+
+    Judged likewise; `column_conflicts` tells of those that meet at columns alone.
+
+    Args:
+        registry: only read.
+        added: these policies.
+
+    Returns:
+        Such sentences; each starts with the place of the rule.
+    """
+    new = _current(registry, added)
+    rules = {rule for policy in new for rule in policy.rules}
+    conflicts: dict[str, None] = {}
+    for near in _surroundings(registry, new):
+        for conflict in conflicts_across(near.policies, near.hierarchies, near.renamed):
+            rule, other = conflict.rule, conflict.prohibition
+            if rule in rules or other in rules:
+                conflicts[f"{rule.where}: `{rule.uid}`: {conflict.finding.message}"] = None
+    return tuple(conflicts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """What is in force about one asset, and is known of its columns."""
+
+    policies: list[Policy]
+    renamed: frozenset[tuple[IRI, IRI]]
+    hierarchies: Hierarchies
+
+
+def _current(registry: Registry, added: Sequence[StoredPolicy]) -> list[Policy]:
+    read = [registry.policies.in_force(IRI(stored.uid), IRI(stored.issuer)) for stored in added]
+    return [policy for policy in read if policy is not None]
+
+
+def _surroundings(registry: Registry, new: Sequence[Policy]) -> Iterator[_Surroundings]:
+    """For each asset that some policies are about, or that shares a part with one."""
     with registry.snapshot() as snapshot:
-        named = {iri for policy in new for iri in policy.targets}
+        named = {iri for policy in new for iri in (*policy.targets, *_assets_beside(policy))}
         targets = named.union(*map(snapshot.related, named))
         recorded = [registry.columns.tables_with(snapshot, target) for target in targets]
         for target in sorted(targets.union(*map(tables_of, targets), *recorded)):
             columns = registry.columns.of(snapshot, target)
             view = snapshot.view(snapshot.any_authorities((target,)))
             policies = list(_in_force(registry, snapshot, target, columns))
-            for rule, other, warning in columns_between(policies, columns.renamed, view.hierarchies):
-                if rule in rules or other in rules:
-                    conflicts[f"`{rule.uid}`: {warning.message}"] = None
-    return tuple(conflicts)
+            yield _Surroundings(policies, columns.renamed, view.hierarchies)
+
+
+def _assets_beside(policy: Policy) -> Iterator[IRI]:
+    """The assets that a policy's document says something about beside its rules."""
+    for membership in policy.memberships:
+        if not membership.of_parties:
+            yield from (membership.member, membership.collection)
 
 
 def _in_force(

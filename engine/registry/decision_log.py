@@ -105,6 +105,7 @@ def entry(decision: Decision, seconds: float, because: Reason | None = None) -> 
             "parameters": sorted(fact.operand for fact in request.parameters),
             "facts": sorted(fact.operand for fact in request.facts),
             "fulfilled": sorted(request.fulfilled),
+            "duties": str(request.duties),
             "understandsLimits": request.understands_limits,
             "accepted": sorted({acceptance.clause for acceptance in request.accepted}),
             "onBehalfOf": request.on_behalf_of,

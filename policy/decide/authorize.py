@@ -44,9 +44,18 @@ from smalti.policy.decide.matching import (
 from smalti.policy.decide.table_columns import columns_in
 from smalti.policy.decide.transformations import Parameters, requested_parameters
 from smalti.policy.model.iris import is_column_of, normalised_column
-from smalti.policy.model.model import NOWHERE, Comparison, Condition, ConflictStrategy, Duty, Policy, Rule
+from smalti.policy.model.model import (
+    NOWHERE,
+    Comparison,
+    Condition,
+    ConflictStrategy,
+    Duty,
+    Permission,
+    Policy,
+    Rule,
+)
 from smalti.vocab.declarations import OperandKind
-from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, TRAIN
+from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, PLANNED_DUTIES, TRAIN
 
 NEAR_MISSES: Final = 3
 """The most rules about the target that a refusal names although they did not apply..."""
@@ -73,7 +82,8 @@ def authorize(
         Permission   applies when each part of it is satisfied: one and the same rule covers every requested
                      target (joint visibility) and the action (or one that includes it); the party is an
                      assignee or in a group that is; each constraint and refinement holds; each duty
-                     is fulfilled that no plan can contain. Its limits to rows become `Grant.rows`.
+                     is fulfilled that no plan can contain, or can still be, where the request reads duties
+                     so (`Request.duties`). Its limits to rows become `Grant.rows`.
         Prohibition  applies unless some part is unsatisfied: when it touches any requested target, the
                      action, or one included in it. Its refinements are judged by the transformation that
                      each permission would lead to (`policy.decide.transformations`).
@@ -245,7 +255,7 @@ class _Candidate:
         situation = situation.under(self.policy.hierarchies)
         owed = tuple(
             duty
-            for duty in self.form.obligations
+            for duty in (*self.form.obligations, *_unplanned(self.prepared.rule))
             if _is_owed_always(duty, situation.request) or fulfilled(duty, situation) is not SATISFIED
         )
         withheld = tally.withheld(self)
@@ -271,6 +281,12 @@ class _Candidate:
 def _is_clause(leaf: Comparison, situation: Situation) -> bool:
     declaration = situation.facts.declaration(leaf.operand)
     return declaration is not None and declaration.kind is OperandKind.CLAUSE
+
+
+def _unplanned(rule: Rule) -> tuple[Duty, ...]:
+    """The duties of a permission that no plan can contain."""
+    duties = rule.duties if isinstance(rule, Permission) else ()
+    return tuple(duty for duty in duties if duty.action not in PLANNED_DUTIES)
 
 
 def _is_owed_always(duty: Duty, request: Request) -> bool:

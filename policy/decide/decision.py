@@ -18,7 +18,7 @@ from smalti.policy.model.model import (
     Value,
     Where,
 )
-from smalti.vocab.terms import IRI
+from smalti.vocab.terms import IRI, PLANNED_DUTIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,31 @@ class Acceptance:
     """The left operand of its constraints."""
     values: tuple[Value, ...] = ()
     """Only with one of these values; empty: as the rule states it."""
+
+
+class DutyReading(StrEnum):
+    """What a duty must be for its permission to apply; ODRL leaves open when a duty must be fulfilled.
+
+    Duties that a plan fulfils (to anonymize, to audit) are owed under either reading.
+    """
+
+    FULFILLED = "fulfilled"
+    """Fulfilled before."""
+    NOT_VIOLATED = "not-violated"
+    """Fulfilled, or one that can still be fulfilled: it is owed then (`Grant.obligations`)."""
+
+    @classmethod
+    def of(cls, written: str, where: str) -> "DutyReading":
+        """The reading of this name.
+
+        Raises:
+            UsageError: no reading has it.
+        """
+        try:
+            return cls(written)
+        except ValueError:
+            names = " or ".join(f"`{reading}`" for reading in cls)
+            raise UsageError(where, f"`{written}` is no reading of duties", names) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +104,8 @@ class Request:
     """About the world and the party, by the operands of constraints; anything else is unknown."""
     fulfilled: frozenset[IRI] = frozenset()
     """The uids of duties that have been fulfilled."""
+    duties: DutyReading = DutyReading.FULFILLED
+    """How the duties of permissions are read."""
     columns: frozenset[IRI] = frozenset()
     """Columns of the targets that are declared or were read, beside those whose IRIs say it
     (`iris.is_column_of`); in the spelling of `iris.normalised_column`. What is known of the data,
@@ -107,10 +134,11 @@ class Request:
 
         Raises:
             UsageError: it names no target, or one text is given for several; nobody, or somebody else than
-                the requesting party accepts its clauses; or an IRI of it is in another spelling than smalti
-                accepts.
+                the requesting party accepts its clauses; `duties` is no reading; or an IRI of it is in
+                another spelling than smalti accepts.
         """
         self._check_acceptance()
+        object.__setattr__(self, "duties", DutyReading.of(self.duties, "the request"))
         if isinstance(self.targets, str):
             raise UsageError("the request", "its targets are a text", "several IRIs: `targets=(IRI,)`")
         if not self.targets:
@@ -237,7 +265,8 @@ class Grant:
     rows: tuple[Condition, ...] = ()
     """Only rows that satisfy all of these are granted; made of `ColumnComparison` and `Logical` alone."""
     obligations: tuple[Duty, ...] = ()
-    """The duties of anybody who uses the grant; a plan under it must contain them."""
+    """The duties of anybody who uses the grant. A plan under it must contain them; those that no plan can
+    contain are there only where the request reads duties as `DutyReading.NOT_VIOLATED`."""
     withheld: tuple[IRI, ...] = ()
     """Columns of the targets that may be neither published nor shown under the grant."""
     implied: tuple[IRI, ...] = ()
@@ -256,6 +285,11 @@ class Grant:
     def is_unconditional(self) -> bool:
         """Whether it has no limit: no rows, no columns withheld or spared, no obligations."""
         return not (self.rows or self.withheld or self.spared or self.obligations)
+
+
+def owed_later(grant: Grant) -> tuple[Duty, ...]:
+    """The obligations of a grant that no plan can contain, and that are not fulfilled yet."""
+    return tuple(duty for duty in grant.obligations if duty.action not in PLANNED_DUTIES)
 
 
 def effect_of(grants: Sequence[Grant]) -> Effect:

@@ -406,8 +406,15 @@ class Hierarchies:
 
     def of_policy(self, policy: Policy) -> "Hierarchies":
         """These hierarchies with what a policy's document says of assets, parties and actions."""
-        actions = tuple((inclusion.action, inclusion.broader) for inclusion in policy.inclusions)
-        within = self.with_members(policy.memberships)
+        return self.of_policies((policy,))
+
+    def of_policies(self, policies: Sequence[Policy]) -> "Hierarchies":
+        """These hierarchies with what the documents of some policies say, all together."""
+        inclusions = dict.fromkeys(inclusion for policy in policies for inclusion in policy.inclusions)
+        actions = tuple((inclusion.action, inclusion.broader) for inclusion in inclusions)
+        within = self.with_members(
+            dict.fromkeys(membership for policy in policies for membership in policy.memberships)
+        )
         return replace(within, actions=self.actions.with_members(actions)) if actions else within
 
     def with_members(self, memberships: Iterable[Membership]) -> "Hierarchies":

@@ -18,10 +18,10 @@ from smalti.policy.decide.conditions import (
     conjunction,
     disjunction,
     evaluate,
-    leaves,
 )
 from smalti.policy.decide.conditions import evaluate_parameter as evaluate_refinement
-from smalti.policy.decide.decision import Finding, Part, Request
+from smalti.policy.decide.decision import DutyReading, Finding, Part, Request
+from smalti.policy.decide.duties import can_be_fulfilled, claimed_conditions
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.table_columns import NOT_REACHED, Reached, Requested
 from smalti.policy.decide.transformations import (
@@ -189,7 +189,7 @@ def _own_form(rule: Rule, beside: tuple[Duty, ...] = ()) -> Form | None:
         case Permission(anonymization=how, duties=duties):
             return Form(rule, transformation(how) if how is not None else None, _planned(duties))
         case Duty(anonymization=how) if how is not None and rule.action == ANONYMIZE:
-            return Form(_as_permission(rule, rule), transformation(how), _planned(beside))
+            return Form(as_permission(rule, rule), transformation(how), _planned(beside))
     return None
 
 
@@ -204,7 +204,7 @@ def _forms_by_duty(rule: Rule, hierarchies: Hierarchies) -> tuple[Form, ...]:
         return ()
     return tuple(
         Form(
-            _as_permission(rule, duty),
+            as_permission(rule, duty),
             transformation(duty.anonymization),
             tuple(other for other in rule.duties if other.action in PLANNED_DUTIES and other is not duty),
             duty,
@@ -214,7 +214,7 @@ def _forms_by_duty(rule: Rule, hierarchies: Hierarchies) -> tuple[Form, ...]:
     )
 
 
-def _as_permission(rule: Rule, duty: Duty) -> Permission:
+def as_permission(rule: Rule, duty: Duty) -> Permission:
     """The permission to do what a duty of a rule, or an obligation, requires.
 
     What a duty prepares for a refined action is for that action alone: the refinements are judged, too.
@@ -334,8 +334,10 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
         parameters = situation.facts.parameters_in(form.transformation.operands)
         for subject, outcome in judged_parameters(form.transformation, parameters):
             yield Part.REFINEMENT, outcome, subject
-    duties = rule.duties if isinstance(rule, Permission) else ()
-    for duty in duties if prepared.of is None else _beside(prepared.of.rule):
+    for duty in rule.duties if isinstance(rule, Permission) else ():
+        if duty.action not in PLANNED_DUTIES:
+            yield Part.DUTY, _as_read(duty, situation), duty
+    for duty in () if prepared.of is None else _beside(prepared.of.rule):
         if duty.action not in PLANNED_DUTIES:
             yield Part.DUTY, fulfilled(duty, situation), duty
 
@@ -469,6 +471,14 @@ def _any_party(parties: tuple[Party, ...], situation: Situation) -> Finding:
     return _undecided(disjunction(relations))
 
 
+def _as_read(duty: Duty, situation: Situation) -> Finding:
+    """Whether a duty of a permission lets it apply, in the reading of the request."""
+    finding = fulfilled(duty, situation)
+    if finding is SATISFIED or situation.request.duties is not DutyReading.NOT_VIOLATED:
+        return finding
+    return can_be_fulfilled(duty, situation.facts)
+
+
 def fulfilled(duty: Duty, situation: Situation) -> Finding:
     """Whether a duty was fulfilled: the requester claims it, and its constraints are known to hold.
 
@@ -483,9 +493,8 @@ def fulfilled(duty: Duty, situation: Situation) -> Finding:
     outcomes = [evaluate(condition, facts) for condition in duty.constraints if not _is_deadline(condition)]
     if any(party.refinements for party in duty.assignees):
         outcomes.append(_any_party(duty.assignees, situation))
-    claimed = [*duty.constraints, *duty.refinements]
-    claimed += [refinement for target in duty.targets for refinement in target.refinements]
-    if any(party.refinements for party in duty.assigners) or any(map(facts.is_unknown, leaves(claimed))):
+    is_odd = any(map(facts.is_unknown, claimed_conditions(duty)))
+    if is_odd or any(party.refinements for party in duty.assigners):
         outcomes.append(UNKNOWN)
     return _undecided(conjunction(outcomes))
 

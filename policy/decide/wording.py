@@ -17,7 +17,7 @@ from smalti.policy.decide.conditions import (
     evaluate,
     leaves,
 )
-from smalti.policy.decide.decision import Finding, Part, Reason, Request
+from smalti.policy.decide.decision import DutyReading, Finding, Part, Reason, Request
 from smalti.policy.decide.matching import Judged, Kind, PreparedRule, Subject
 from smalti.policy.decide.table_columns import tables_of
 from smalti.policy.decide.transformations import Parameters
@@ -395,6 +395,13 @@ def _purpose(limit: Comparison, stated: Sequence[Value]) -> str:
     return f"it is limited to {other} {_either(limits, names)}, and the request {statement}"
 
 
+_NOT_VIOLATED: Final = {
+    SATISFIED: "is not violated",
+    UNSATISFIED: "was not fulfilled in time",
+    UNKNOWN: "is not known to be fulfilled, nor that it can still be",
+}
+
+
 def _duty(kind: Kind, outcome: Outcome, subject: Subject, request: Request) -> str:
     assert isinstance(subject, Duty)  # noqa: S101
     which = "its prohibition's other remedy to" if kind is Kind.REMEDY else "its duty to"
@@ -402,6 +409,8 @@ def _duty(kind: Kind, outcome: Outcome, subject: Subject, request: Request) -> s
     if subject.action in PLANNED_DUTIES:
         parties = _either(party.iri for party in subject.assignees)
         return f"{name} is for {parties}, and the request is by `{request.party}`"
+    if kind is not Kind.REMEDY and request.duties is DutyReading.NOT_VIOLATED:
+        return f"{name} {_NOT_VIOLATED[finding_of(outcome)]} [{subject.uid}]"
     if outcome is SATISFIED:
         return f"{name} has been fulfilled [{subject.uid}]"
     claimed = ": a claim counts only if the conditions of the duty are known to hold"

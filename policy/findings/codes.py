@@ -327,6 +327,7 @@ TABLE: Final = (
         "statements needed",
         "a permission depends on facts, clauses or a date that only a request can state.",
     ),
+    Code("P625", "contradicts another policy", "a prohibition of one policy denies what another permits."),
 )
 
 BY_CODE: Final = {code.code: code for code in TABLE}

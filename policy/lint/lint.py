@@ -5,7 +5,12 @@ from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from smalti.policy.decide.conditions import comparisons
-from smalti.policy.decide.conflicts import contradiction, met_columns, met_columns_between
+from smalti.policy.decide.conflicts import (
+    contradiction,
+    met_columns,
+    met_columns_between,
+    prepared_together,
+)
 from smalti.policy.decide.exclusion import Prover, all_of, size
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.decide.matching import PreparedPolicy
@@ -154,14 +159,15 @@ def columns_between(
 ) -> Iterator[tuple[Rule, Rule, Diagnostic]]:
     """Rules of some policies, and prohibitions of others that they overlap at columns.
 
-    As if one owner had put all of them in force: between policies every prohibition applies.
+    As if one owner had put all of them in force: between policies every prohibition applies, and what one
+    document says of collections, groups and actions holds for all of them.
 
     Args:
         policies: each one once.
         renamed: what is known of columns of their targets (`Request.renamed`).
-        hierarchies: what includes what.
+        hierarchies: what includes what, beside what the documents say.
     """
-    prepared = [PreparedPolicy(policy, hierarchies) for policy in policies]
+    prepared = prepared_together(policies, hierarchies)
     for rule, other, columns in met_columns_between(prepared, renamed):
         yield rule, other, _met(rule, f"the prohibition {quoted(other.uid)} ({other.where})", columns)
 

@@ -10,6 +10,7 @@ from smalti.errors import UsageError
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import quoted
+from smalti.policy.lint.across import conflicts_across
 from smalti.policy.lint.check_dataset import check_dataset
 from smalti.policy.lint.foreign_columns import named_operands, possible_columns
 from smalti.policy.lint.lint import columns_between, lint
@@ -59,6 +60,8 @@ def check_documents(
     vocabularies: Sequence[Path] = (),
     now: datetime | None = None,
     binding: Binding = NOTHING_BOUND,
+    *,
+    together: bool = False,
 ) -> tuple[CheckedDocument, ...]:
     """Check documents together, so that one may inherit from another.
 
@@ -68,6 +71,8 @@ def check_documents(
         vocabularies: groups, purposes, assets and left operands that count beside the standard ones.
         now: the time of the check, with a time zone; the present when not given.
         binding: what is bound in templates.
+        together: whether one owner puts all of them in force: then rules that prohibitions of others
+            contradict are found, too.
 
     Raises:
         UsageError: the description or a vocabulary cannot be read.
@@ -80,7 +85,9 @@ def check_documents(
         facts = read_dataset_facts(_description(dataset))
     hierarchies = hierarchies_with(vocabularies)
     documents = _parsed(names, hierarchies, binding)
-    between = (*_shut_out(documents), *_columns_between(documents, facts, hierarchies))
+    between = [*_shut_out(documents), *_columns_between(documents, facts, hierarchies)]
+    if together:
+        between += _conflicts(documents, facts, hierarchies)
     now = now or datetime.now(UTC)
     return tuple(_checked(parsed, facts, now, hierarchies, between) for parsed in documents)
 
@@ -112,6 +119,19 @@ def _columns_between(
     if len(policies) > 1:
         for rule, _, finding in columns_between(policies, _renamed(policies, facts), hierarchies):
             yield from ((policy, finding) for policy in policies if rule in policy.rules)
+
+
+def _conflicts(
+    documents: Sequence[ParsedDocument], facts: DatasetFacts | None, hierarchies: Hierarchies
+) -> Iterator[tuple[Policy, Diagnostic]]:
+    """Rules that prohibitions of other policies contradict, each once, with the policy that states it."""
+    policies = list(dict.fromkeys(policy for parsed in documents for policy in parsed.sound))
+    policy_of: dict[Diagnostic, Policy] = {}
+    for conflict in conflicts_across(policies, hierarchies, _renamed(policies, facts)):
+        states_it = conflict.policy.where.document == conflict.rule.where.document
+        if states_it or conflict.finding not in policy_of:
+            policy_of[conflict.finding] = conflict.policy
+    yield from ((policy, finding) for finding, policy in policy_of.items())
 
 
 def _renamed(policies: Sequence[Policy], facts: DatasetFacts | None) -> frozenset[tuple[IRI, IRI]]:

@@ -10,7 +10,7 @@ from smalti.engine.arguments import public
 from smalti.engine.registry.authority import decide as decide_request
 from smalti.engine.registry.registry import Registry
 from smalti.policy.decide import fact_text
-from smalti.policy.decide.decision import Decision, Request
+from smalti.policy.decide.decision import Decision, DutyReading, Request
 from smalti.policy.decide.names import iri, word
 from smalti.vocab.words import Kind
 
@@ -36,6 +36,7 @@ def decide(  # noqa: PLR0913 (each a part of the request)
     agreed: str | datetime | None = None,
     parameters: Sequence[str] = (),
     fulfilled: Sequence[str] = (),
+    duties: str = DutyReading.FULFILLED,
     understands_limits: bool = False,
     explain: bool = False,
     registry: Registry | AnyPath = DEFAULT_REGISTRY,
@@ -58,6 +59,9 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         agreed: when the agreement was made, with its time zone; unknown when not given.
         parameters: of the requested action, each `WORD=VALUE`, for example `k=20`.
         fulfilled: the uids of duties that have been fulfilled.
+        duties: `fulfilled`, or `not-violated`: a permission applies, too, whose duties are not fulfilled
+            yet and can still be. They are owed (`Grant.obligations`), as limits of the decision. Duties to
+            anonymize or to audit are owed under either reading.
         understands_limits: the caller applies the limits of each grant (`Grant.rows`, `Grant.withheld`,
             `Grant.spared`, `Grant.obligations`). Otherwise a limited decision is not
             permitted (`Decision.is_permitted`).
@@ -84,6 +88,7 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         on_behalf_of=world.on_behalf_of,
         agreed=world.agreed,
         fulfilled=frozenset(iri(duty, "fulfilled (--fulfilled)") for duty in fulfilled),
+        duties=DutyReading.of(duties, "duties (--duties)"),
         understands_limits=understands_limits,
     )
     with using(registry) as opened:

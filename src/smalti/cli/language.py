@@ -30,13 +30,17 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="Groups, purposes, profiles and left operands of your own; may be repeated.",
 )
+@click.option("--together", is_flag=True,
+              help="All of them are one owner's: warn of rules that prohibitions of other policies"
+                   " contradict.")  # fmt: skip
 @click.option("--strict", is_flag=True, help="Exit with code 1 on warnings, too.")
 @bind_option
 @format_option("human", "json", "sarif", "github")
-def check(
+def check(  # noqa: PLR0913, PLR0917 (its options)
     files: tuple[str, ...],
     dataset: str | None,
     vocabularies: tuple[str, ...],
+    together: bool,
     strict: bool,
     bound: tuple[str, ...],
     shown_as: str,
@@ -52,7 +56,9 @@ def check(
 
     described = None if dataset is None else Path(dataset)
     binding = binding_of(pairs(bound))
-    checked = check_documents(files, described, list(map(Path, vocabularies)), binding=binding)
+    checked = check_documents(
+        files, described, list(map(Path, vocabularies)), binding=binding, together=together
+    )
     click.echo(_shown(checked, shown_as), nl=False)
     fine = all(document.is_valid and not (strict and document.has_warnings) for document in checked)
     return 0 if fine else FINDINGS
@@ -163,6 +169,10 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
 @statement_options
 @click.option("--fulfilled", multiple=True, metavar="UID",
               help="A duty that has been fulfilled; never one to anonymize.")  # fmt: skip
+@click.option("--duties", type=click.Choice(["fulfilled", "not-violated"]), default="fulfilled",
+              show_default=True,
+              help="What duties must be: fulfilled before, or not violated; those that are not fulfilled"
+                   " yet are then owed.")  # fmt: skip
 @parameter_option
 @click.option("--understands-limits", is_flag=True,
               help="The caller applies the limits of each permission; without this option, a limited"

@@ -27,6 +27,7 @@ def decision_json(decision: Decision) -> Json:
             "purpose": request.purpose,
             "rule": request.rule,
             "time": None if request.time is None else request.time.isoformat(),
+            "duties": str(request.duties),
             "understandsLimits": request.understands_limits,
             "accepted": sorted({acceptance.clause for acceptance in request.accepted}),
             "onBehalfOf": request.on_behalf_of,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from smalti.policy.decide.decision import Decision, RuleReport
+from smalti.policy.decide.decision import Decision, DutyReading, RuleReport
 from smalti.policy.say.describe import describe_condition, describe_duty
 from smalti.show.terminal import LABEL, bullet, short
 
@@ -32,6 +32,12 @@ _LIMITED = (
 )
 
 
+_NOT_VIOLATED = (
+    "duties were read as `not-violated`: a permission applies although its duties are not fulfilled yet;"
+    " they are owed"
+)
+
+
 def show_decision(out: Console, decision: Decision) -> None:
     """Show a decision with its reasons, duties and limits, and the explanation where there is one."""
     style = "green" if decision.is_unconditional else "yellow" if decision.is_permitted else "red"
@@ -39,6 +45,8 @@ def show_decision(out: Console, decision: Decision) -> None:
     for reason in decision.reasons:
         where = reason.rule or reason.policy
         bullet(out, reason.text + (f" [{where}]" if where else ""))
+    if decision.request.duties is DutyReading.NOT_VIOLATED:
+        bullet(out, _NOT_VIOLATED)
     for grant in decision.grants:
         for duty in grant.obligations:
             bullet(out, f"provided that: {describe_duty(duty)} [{duty.uid}]")

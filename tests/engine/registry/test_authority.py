@@ -18,7 +18,7 @@ from smalti.engine.registry.review import reviews
 from smalti.engine.registry.signatures import new_key, sign
 from smalti.engine.registry.submissions import Submission
 from smalti.errors import PolicyError, UsageError
-from smalti.policy.decide.decision import Decision, Effect, Request
+from smalti.policy.decide.decision import Decision, DutyReading, Effect, Request
 from smalti.policy.model.model import Policy
 from smalti.policy.read.parse import parse
 from smalti.vocab import terms
@@ -377,6 +377,23 @@ def test_what_was_made_as_a_duty_says_may_be_read(registry: Registry, tmp_path: 
     registry.revoke_policy(world.uid("no-source"), OWNER)
     registry.revoke_policy(world.uid("read-if"), OWNER)
     assert not decide(registry, read()).is_permitted
+
+
+def test_a_duty_of_an_input_is_owed_for_the_output_where_it_is_not_violated(
+    registry: Registry, tmp_path: Path
+) -> None:
+    inform = {"uid": "http://example.com/duty/inform", "action": "inform"}
+    rule = read_if()
+    document = world.document("read-if", rule | {"duty": [*rule["duty"], inform]})
+    registry.add_policy(document, "read-if", OWNER)
+    made_under(registry, tmp_path / "out", document)
+    strict, later = read(), replace(read(), duties=DutyReading.NOT_VIOLATED)
+    fulfilled = replace(later, fulfilled=frozenset({IRI(inform["uid"])}))
+    assert decide(registry, strict).effect is Effect.DENY
+    assert decide(registry, fulfilled).effect is Effect.PERMIT
+    decision = decide(registry, later)
+    assert decision.effect is Effect.LIMITED
+    assert [[duty.uid for duty in grant.obligations] for grant in decision.grants] == [[inform["uid"]]]
 
 
 def test_the_purposes_of_the_duty_that_a_run_was_made_under_limit_reading(

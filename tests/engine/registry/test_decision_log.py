@@ -19,7 +19,7 @@ from smalti.engine.registry.decision_log import ENVIRONMENT
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Submission
 from smalti.errors import RegistryError
-from smalti.policy.decide.decision import Fact, Request
+from smalti.policy.decide.decision import DutyReading, Fact, Request
 from smalti.policy.model.model import Number, Text
 from smalti.policy.read.parse import parse
 from smalti.vocab import terms
@@ -111,6 +111,18 @@ def test_obligations_are_named(registry: Registry, tmp_path: Path) -> None:
     assert plain["effect"] == understood["effect"] == "limited"
     assert (plain["permitted"], understood["permitted"]) == (False, True)
     assert [one["request"]["understandsLimits"] for one in (plain, understood)] == [False, True]
+
+
+def test_the_reading_of_duties_is_named_and_what_is_owed_then(registry: Registry, tmp_path: Path) -> None:
+    duty = {"uid": "http://example.com/rule/inform", "action": "inform"}
+    document = world.document("duty", world.read_rule("duties", assignee=OWNER) | {"duty": [duty]})
+    registry.add_policy(document, "duty", OWNER)
+    decide(registry, read(OWNER))
+    decide(registry, replace(read(OWNER), duties=DutyReading.NOT_VIOLATED))
+    strict, later = lines(tmp_path)
+    assert [line["request"]["duties"] for line in (strict, later)] == ["fulfilled", "not-violated"]
+    assert [line["effect"] for line in (strict, later)] == ["deny", "limited"]
+    assert [line["obligations"] for line in (strict, later)] == [[], ["http://example.com/rule/inform"]]
 
 
 def test_a_submitted_policy_is_named_by_its_digest(tmp_path: Path) -> None:
