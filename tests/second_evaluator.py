@@ -618,7 +618,7 @@ def is_deadline(constraint: Condition) -> bool:
 
 
 def is_open(duty: Duty, ask: Ask) -> bool:
-    """Whether a duty that is not fulfilled can still be, which is known (decision 37)."""
+    """Whether a duty that is not fulfilled can still be, which is known (decision 39)."""
     refined = [refinement for target in duty.targets for refinement in target.refinements]
     return all(
         is_open_by(leaf, ask)

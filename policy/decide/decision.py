@@ -143,6 +143,13 @@ class Request:
             raise UsageError("the request", "its targets are a text", "several IRIs: `targets=(IRI,)`")
         if not self.targets:
             raise UsageError("the request", "it names no target", "at least one")
+
+    def check_spelling(self) -> None:
+        """Refuse IRIs that no policy can name, where the request comes from outside.
+
+        Raises:
+            UsageError: an IRI of it is in another spelling than smalti accepts.
+        """
         for iri in self._named():
             if isinstance(iri, str) and not is_plain(iri) and (problem := misspelt_iri(iri)):
                 raise UsageError("the request", f"`{iri}` {problem}", "IRIs as policies name them")
