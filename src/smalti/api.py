@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -81,7 +82,21 @@ __all__ = [
     "verify",
 ]
 
-authorize = public(authorizing.authorize)
+
+@public
+@wraps(authorizing.authorize)
+def authorize(  # noqa: D103 (its docstring is that of what it wraps)
+    request: Request,
+    policies: Sequence[Policy],
+    hierarchies: Hierarchies = STANDARD,
+    *,
+    explain: bool = False,
+    owners: frozenset[IRI] = frozenset(),
+) -> Decision:
+    request.check_spelling()
+    return authorizing.authorize(request, policies, hierarchies, explain=explain, owners=owners)
+
+
 parse = public(parsing.parse)
 
 ROWS_PER_PART = 1_000_000
