@@ -30,7 +30,20 @@ from smalti.engine.registry.policies import Policies
 from smalti.engine.registry.snapshot import Snapshot
 from smalti.engine.registry.versions import Versions
 from smalti.engine.registry.withdrawals import Withdrawals
+from smalti.errors import UsageError
+from smalti.policy.model.iris import accepted_spelling, misspelt_iri
 from smalti.vocab.terms import IRI
+
+
+def check_party(party: IRI) -> None:
+    """Refuse a party that no request and no policy could name.
+
+    Raises:
+        UsageError: it is an IRI in another spelling than smalti accepts.
+    """
+    if problem := misspelt_iri(party):
+        way_out = f"write `{accepted_spelling(party)}`"
+        raise UsageError(str(party), problem, "a party as policies and requests name it", way_out)
 
 
 @public_methods
@@ -153,6 +166,7 @@ class Registry:
         Raises:
             UsageError: unknown or not a source, or `by` is no owner; nothing was changed.
         """
+        check_party(new)
         self.ownership.add(iri, new, by)
 
     def remove_owner(self, iri: IRI, party: IRI, *, by: IRI) -> None:
@@ -197,6 +211,7 @@ class Registry:
             UsageError: the issuer does not own a target, a uid is used by another document, a parent is
                 not in force, or the signature is missing or wrong. Nothing was changed.
         """
+        check_party(issuer)
         return self.policies.add(document, name, issuer, signature, replaces=replaces)
 
     def revoke_policy(self, uid: IRI, party: IRI) -> tuple[StoredPolicy, ...]:
@@ -241,6 +256,7 @@ class Registry:
         Raises:
             UsageError: `by` is somebody else, or it is no such key; nothing was changed.
         """
+        check_party(owner)
         return self.keys.trust(owner, public_key_pem, by)
 
     def revoke_key(self, owner: IRI, thumbprint: str, *, by: IRI) -> None:
@@ -271,6 +287,7 @@ class Registry:
         Raises:
             UsageError: `by` is somebody else; nothing was changed.
         """
+        check_party(authority)
         self.hierarchies.trust(owner, authority, by)
 
     def distrust_authority(self, owner: IRI, authority: IRI, *, by: IRI) -> None:
@@ -301,6 +318,7 @@ class Registry:
             UsageError: it speaks of assets that the party does not own wholly, or somebody else has a
                 hierarchy of that name, or has declared a profile of it. Nothing was changed.
         """
+        check_party(party)
         return self.hierarchies.add(document, name, party)
 
     def remove_hierarchy(self, name: str, party: IRI) -> None:

@@ -42,6 +42,8 @@ _NUMERIC_HOST: Final = re.compile(r"(?:.*\.)?[0-9]+")
 _TAIL: Final = re.compile(r"([^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL)
 _ENCODED_MARK: Final = re.compile(r"%(?:21|24|2[6-9A-C]|3A|3B|3D|40)")
 """Encodings of characters that a path may have as they are (`pchar`: RFC 3986, 3.3)."""
+_MAIL_MARK: Final = re.compile(r"%(?:21|24|27|28|29|2A|2B)")
+"""Encodings of characters that an address has as they are, and that separate nothing (RFC 6068, 2)."""
 _BRACKET: Final = re.compile(r"[\[\]]")
 _IGNORABLE: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
@@ -148,10 +150,10 @@ def accepted_spelling(iri: str) -> IRI:
     'http://example.com/a:b#T'
     """
     start, path, query, fragment = _parts(normalised_iri(iri))
-    tail = _with_marks(path) + _BRACKET.sub(_encoding, query) + _with_marks(fragment)
+    tail = _with_marks(path) + query + _with_marks(fragment)
     if start.startswith(("http://", "https://")):
         return IRI(start + _BEYOND_ASCII.sub(_letters, tail))
-    return IRI(_BEYOND_ASCII.sub(_letters, _BRACKET.sub(_encoding, start) + tail))
+    return IRI(_BEYOND_ASCII.sub(_letters, start + tail))
 
 
 def respelled(iri: str) -> str:
@@ -169,12 +171,14 @@ def respelled(iri: str) -> str:
         return iri
     address = _ADDRESS.fullmatch(iri)
     rooted = iri if address is None else f"{address[1]}{address[2]}{_rooted(address[3])}"
-    return accepted_spelling(iri) if _encoded(rooted) == normalised_iri(iri) else iri
+    written = _without_brackets(_encoded(rooted))
+    if iri.startswith("mailto:"):
+        written = _MAIL_MARK.sub(lambda match: chr(int(match.group()[1:], 16)), written)
+    return accepted_spelling(iri) if written == normalised_iri(iri) else iri
 
 
 def _with_marks(part: str) -> str:
-    decoded = _ENCODED_MARK.sub(lambda match: chr(int(match.group()[1:], 16)), part)
-    return _BRACKET.sub(_encoding, decoded)
+    return _ENCODED_MARK.sub(lambda match: chr(int(match.group()[1:], 16)), part)
 
 
 def _encoding(match: re.Match[str]) -> str:
@@ -339,6 +343,9 @@ def normalised_iri(iri: str) -> IRI:
     address = _ADDRESS.fullmatch(iri)
     if address is not None:
         iri = f"{address[1]}{_ascii_authority(address[2])}{_rooted(address[3])}"
+    if iri.startswith("mailto:"):
+        iri = _MAIL_MARK.sub(lambda match: chr(int(match.group()[1:], 16)), iri)
+    iri = _without_brackets(iri)
     if iri.isascii() and "%" not in iri:
         return IRI(iri)
     # Between the encodings that stay: an accent must not join the last digit of one.
@@ -357,6 +364,14 @@ def _ascii_authority(authority: str) -> str:
         except AddressValueError:
             return host + port
     return ".".join(map(_ascii_label, host.split("."))) + port
+
+
+def _without_brackets(iri: str) -> str:
+    """An IRI with brackets encoded, which only an address of a host has as they are (RFC 3986, 3.2.2)."""
+    address = _ADDRESS.fullmatch(iri)
+    if address is None:
+        return _BRACKET.sub(_encoding, iri)
+    return f"{address[1]}{address[2]}{_BRACKET.sub(_encoding, address[3])}"
 
 
 def _rooted(tail: str) -> str:
@@ -438,7 +453,7 @@ def _parts(iri: str) -> tuple[str, str, str, str]:
     if address is not None:
         start, tail = f"{address[1]}{address[2]}", address[3]
     elif iri.startswith("urn:"):
-        _, space, name = iri.split(":", 2)
+        space, _, name = iri.removeprefix("urn:").partition(":")
         start, tail = f"urn:{space}:", name
     else:
         table, slash, name = iri.rpartition("/")

@@ -103,6 +103,7 @@ def test_normal_spellings_are_stable_and_the_proposed_one_is_accepted(iri: str) 
     assert normalised_iri(normalised_iri(iri)) == normalised_iri(iri)
     assert normalised_column(normalised_column(iri)) == normalised_column(iri)
     assert normalised_column(normalised_iri(iri)) == normalised_column(iri)
+    assert normalised_column(accepted_spelling(iri)) == normalised_column(iri)
 
 
 def test_no_two_accepted_iris_are_spellings_of_one() -> None:

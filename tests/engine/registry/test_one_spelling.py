@@ -1,5 +1,6 @@
 """Attacks by a second spelling of an IRI that succeeded: each test states what should be so."""
 
+import json
 from contextlib import suppress
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -7,12 +8,14 @@ from typing import Any
 
 import pytest
 from shell import smalti as cli
-from sqlalchemy import insert
+from sqlalchemy import insert, select, update
 
 import smalti
 from smalti.engine.registry import _tables as db
+from smalti.engine.registry.registry import Registry
 from smalti.errors import DataError, UsageError
 from smalti.policy.decide.decision import Effect, Fact, Request
+from smalti.policy.model.iris import accepted_spelling
 from smalti.policy.model.model import Named
 from smalti.vocab.terms import IRI, READ
 
@@ -94,6 +97,8 @@ def test_a_column_is_forbidden_by_each_spelling_of_its_declared_iri(
         ("http://example.com/", "http://example.com"),
         ("http://gr\u00f6\u00dfe.example/T", "http://xn--gre-6ka8i.example/T"),
         ("urn:EX:T", "urn:ex:T"),
+        ("http://example.com/T?x[1]", "http://example.com/T?x%5B1%5D"),
+        ("did:ex:a]", "did:ex:a%5D"),
     ],
 )
 def test_what_an_earlier_version_registered_is_nobody_elses(
@@ -108,6 +113,64 @@ def test_what_an_earlier_version_registered_is_nobody_elses(
         world.add(policy({**READING, "uid": "urn:x:t", "target": written}, uid="t"), STRANGER)
     assert world.decide(written).effect is not Effect.PERMIT
     assert STRANGER not in world.registry.owners(IRI(written))
+
+
+@pytest.mark.parametrize("recorded", ["a%3Ab,c", "gr%C3%B6\u00dfe", "gr%c3%b6%C3%9Fe"])
+def test_a_column_is_forbidden_however_an_earlier_version_recorded_it(world: World, recorded: str) -> None:
+    """High: plans with a spelling that is partly encoded were not found."""
+    describe(world, "Name", TERMS + recorded)
+    world.add(policy(READING, uid="0"))
+    assert world.run(way("p0")).version is not None
+    usual = accepted_spelling(TERMS + recorded)
+    with world.registry._database.writing() as connection:
+        plans = connection.execute(select(db.versions.c.id, db.versions.c.plan)).all()
+        for version, plan in plans:
+            text = json.dumps(json.loads(plan), ensure_ascii=False).replace(usual, TERMS + recorded)
+            assert TERMS + recorded in text
+            connection.execute(update(db.versions).where(db.versions.c.id == version).values(plan=text))
+    reading = {**READING, "uid": "urn:x:c", "target": usual}
+    registry = Registry.open(world.folder / "r.sqlite")
+    no = policy(reading, prohibitions=(prohibition(NAME),), uid="no")
+    registry.add_policy(json.dumps(no).encode(), "no.jsonld", IRI(OWNER))
+    decision = smalti.decide(party=ANN, action="read", target=usual, registry=registry)
+    assert decision.effect is not Effect.PERMIT
+
+
+@pytest.mark.parametrize("table", ["http://example.com/T\u00e4b", "http://example.com/a:b", "urn:ex:a:b"])
+def test_a_policy_about_a_table_in_letters_comes_in_force_without_an_error(
+    world: World, table: str
+) -> None:
+    """Medium: warnings were looked for under a spelling that requests refuse."""
+    no = policy({**READING, "target": table}, prohibitions=(prohibition(f"{table}/Name"),), uid="0")
+    (world.folder / "p.jsonld").write_text(json.dumps(no))
+    place = str(world.folder / "r.sqlite")
+    ran = cli("policy", "add", "p.jsonld", "--as", OWNER, "--registry", place, cwd=world.folder)
+    assert (ran.code, ran.out.split(":")[0]) == (0, "in force"), ran.err
+
+
+@pytest.mark.parametrize("forbidden", ["mailto:o'neil@ex.org", "mailto:o%27neil@ex.org"])
+@pytest.mark.parametrize("party", ["mailto:o'neil@ex.org", "mailto:o%27neil@ex.org"])
+def test_an_address_is_one_party(world: World, forbidden: str, party: str) -> None:
+    """Medium: what is prohibited to an address was published for it."""
+    world.add(policy(READING, prohibitions=(prohibition(NAME, assignee=forbidden),), uid="0"))
+    assert world.decide(NAME, party=party).effect is Effect.DENY
+    assert world.run(way("p", released=[NAME]), party=party).version is None
+
+
+def test_the_registry_takes_no_party_in_another_spelling(world: World) -> None:
+    """Medium: it became an owner for whom nobody can ask."""
+    world.add(policy(READING, uid="0"))
+    other, owner = IRI("http://example.com/u/anna%40ex.org"), IRI(OWNER)
+    document = json.dumps(policy(READING, uid="1")).encode()
+    for refused in (
+        lambda: world.registry.add_owner(IRI(TABLE), other, by=owner),
+        lambda: world.registry.add_policy(document, "p", other),
+        lambda: world.registry.trust_authority(owner, other, by=owner),
+        lambda: world.registry.trust_key(other, b"", by=other),
+        lambda: world.registry.add_hierarchy(b"", "v", other),
+    ):
+        with pytest.raises(UsageError, match=r"write `http://example.com/u/anna@ex.org`"):
+            refused()
 
 
 def test_a_request_in_code_takes_no_other_spelling() -> None:
