@@ -11,6 +11,7 @@ from smalti.policy.document.nodes import Name, Node, Property, Value
 from smalti.policy.findings.findings import Findings
 from smalti.policy.model.binding import UNBOUND, Binding, unbound
 from smalti.policy.model.model import Policy
+from smalti.policy.read.beside import claims_on
 from smalti.policy.text.json_text import Place
 from smalti.vocab.terms import (
     AGREEMENT,
@@ -52,7 +53,7 @@ def bind(policy: Node, binding: Binding, findings: Findings) -> Node:
     """
     names = _Names(binding.base)
     policy = names.resolved(policy)
-    needed = () if policy.get(INHERIT_FROM) is not None else _lacking(policy)
+    needed = () if policy.get(INHERIT_FROM) is not None else _needed(policy)
     for part, iri in binding.parts:
         name = Name(iri, iri, policy.place)
         policy = bound(policy, IRI(ODRL + part), name, findings)
@@ -76,6 +77,14 @@ def report(policy: Policy, place: Place, findings: Findings) -> None:
         f"the policy is a template, which grants nothing before these are bound: {shown}{why}",
         f"bind them: --bind {' '.join(f'{part}=IRI' for part in parts)}",
     )
+
+
+def _needed(policy: Node) -> tuple[IRI, ...]:
+    """The parts that a template needs, without those that nodes beside the policy give to every rule."""
+    uid = IRI("" if policy.name is None else policy.name.iri)
+    claimed = {IRI(ODRL + part.removeprefix(ODRL)) for part, _ in claims_on(policy, uid)}
+    lacking = _lacking(policy)
+    return () if TARGET in lacking and TARGET in claimed else tuple(p for p in lacking if p not in claimed)
 
 
 def _lacking(policy: Node) -> tuple[IRI, ...]:

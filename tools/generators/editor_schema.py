@@ -87,7 +87,6 @@ _RULES: Final = {
     Place.REMEDY: ("remedy", "Duty"),
     Place.CONSEQUENCE: ("consequence", "Duty"),
 }
-_PARTIES: Final = ((AGREEMENT, ASSIGNER, "P316"), (AGREEMENT, ASSIGNEE, "P316"), (OFFER, ASSIGNER, "P324"))
 _PREFERRED: Final = sorted(ACTION_PARENTS, key=lambda iri: (iri != ANONYMIZE, iri))
 
 
@@ -157,9 +156,7 @@ def _policy() -> Schema:
             *cast("list[Schema]", schema["allOf"]),
             coded("P202", {"required": ["@context"]}),
             coded("P302", {"anyOf": [_states(source) for source in sources]}),
-            _each_rule(TARGET, (PERMISSION, PROHIBITION), "P303"),
             _each_rule(ACTION, (PERMISSION, PROHIBITION, OBLIGATION), "P303"),
-            *(_each_party(kind, party, code) for kind, party, code in _PARTIES),
         ],
     }
 
@@ -173,16 +170,6 @@ def _each_rule(part: str, kinds: Iterable[str], code: str) -> Schema:
     """Each rule has a part, unless the policy says it for all of them."""
     rules: Schema = {"properties": {term(kind): each(coded(code, requires(part))) for kind in kinds}}
     return {"if": {"not": {"anyOf": [requires(part), requires(INHERIT_FROM)]}}, "then": rules}
-
-
-def _each_party(kind: str, party: str, code: str) -> Schema:
-    """Each rule of a policy of some type has a party."""
-    typed: Schema = {"pattern": pattern([kind], with_terms=True), "type": "string"}
-    is_kind: Schema = {"anyOf": [typed, {"type": "array", "contains": typed}]}
-    either: Schema = {
-        "anyOf": [{"properties": {key: is_kind}, "required": [key]} for key in ("@type", "type")]
-    }
-    return {"if": either, "then": _each_rule(party, (PERMISSION, PROHIBITION), code)}
 
 
 def _either_name(iris: Sequence[str], codes: str) -> Schema:

@@ -61,18 +61,20 @@ def _as(schema: Extent, shapes: Extent, reason: str, codes: str) -> dict[str, Ex
 
 
 _SEEN: Final[Mapping[str, Expressible]] = MappingProxyType(
-    _as(_PARTLY, _NOT, "most JSON readers change or refuse it before a schema sees it", "P106 P108")
+    _as(_PARTLY, _NOT, "most JSON readers change or refuse it before a schema sees it", "P106")
     | _as(_NOT, _NOT, "JSON readers drop or replace it before a schema sees it", "P105 P107")
     | _as(_NOT, _NOT, "neither counts levels of nesting", "P104")
+    | _as(_NOT, _NOT, "neither counts the values of a document", "P108")
     | _as(_FULLY, _NOT, _TEXT, "P201 P202 P203 P205 P206 P207 P208 P210")
     | _as(_PARTLY, _NOT, _TEXT, "P204 P209 P211 P212 P213 P319")
+    | _as(_NOT, _NOT, "it is about inherited rules, which are not in the document", "P316 P324")
     | _as(_PARTLY, _NOT, "in RDF a rule that is only named looks like one without its parts", "P311")
-    | _both("P306", "P312", "P313", "P315", "P317", "P318", "P321", "P322", "P324", "P326", "P327")
+    | _both("P306", "P312", "P313", "P315", "P317", "P318", "P321", "P322", "P326", "P327")
     | _as(
         _PARTLY,
         _PARTLY,
         _PLACES,
-        "P301 P302 P303 P305 P307 P308 P309 P314 P316 P320 P390 P411 P414",
+        "P301 P302 P303 P305 P307 P308 P309 P314 P320 P390 P411 P414",
     )
     | _both("P401", "P402", "P404", "P405", "P406", "P408", "P409", "P412", "P417", "P418", "P422", "P424")
     | _as(_PARTLY, _PARTLY, _SOME_FORMS, "P304 P403 P415 P416 P419 P423 P428 P431")

@@ -16,7 +16,6 @@ from generators.shape_text import (
     NONE,
     PREFIXES,
     SOME,
-    a_node,
     along,
     any_of,
     any_path,
@@ -102,7 +101,6 @@ def shapes() -> str:
     parts = [
         PREFIXES,
         *_policy(),
-        *_parties(),
         *(part for place in _RULES for part in _rule(place)),
         *_actions(),
         *_assets(),
@@ -164,20 +162,6 @@ def _policy() -> Iterable[str]:
     yield _closed("PolicyProperties", targets, Place.POLICY, *nested, OUTPUT)
 
 
-def _parties() -> Iterable[str]:
-    """What the types of policies require of each rule."""
-    for kind, party, code in (
-        (AGREEMENT, ASSIGNER, "P316"),
-        (AGREEMENT, ASSIGNEE, "P316"),
-        (OFFER, ASSIGNER, "P324"),
-    ):
-        of_all = at(either(party, INHERIT_FROM), SOME)
-        of_each = at(either(PERMISSION, PROHIBITION), a_node(with_property(either(party), SOME)))
-        name = f"{kind.removeprefix(ODRL)}{party.removeprefix(ODRL).capitalize()}Shape"
-        targets = [f"sh:targetClass {target}" for target in spellings(kind)]
-        yield shape(name, targets, [any_of(of_all, of_each), message(code)])
-
-
 # --- Rules
 
 
@@ -194,8 +178,6 @@ def _rule(place: Place) -> Iterable[str]:
         check("P303", _said(ACTION, properties), SOME),
         *_later(place),
     ]
-    if place in {Place.PERMISSION, Place.PROHIBITION}:
-        checks.append(check("P303", _said(TARGET, properties), SOME))
     yield shape(f"{name}Shape", targets, checks)
     yield from _output(place, name, targets)
     yield _closed(f"{name}Properties", targets, place, *nested, OUTPUT)
