@@ -11,7 +11,7 @@ from smalti.policy.decide.decision import Request
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.table_columns import tables_of
 from smalti.policy.lint.across import conflicts_across
-from smalti.policy.lint.lint import columns_between
+from smalti.policy.lint.overlaps import columns_between
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI, USE
 

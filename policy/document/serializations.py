@@ -5,6 +5,7 @@ JSON-LD in compact, expanded and flattened form (JSON-LD 1.1, 1.3 and API, secti
 """
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,14 +17,13 @@ from smalti.policy.document.filling import with_stated
 from smalti.policy.document.keys import check_keys
 from smalti.policy.document.linking import link
 from smalti.policy.document.nodes import Node
-from smalti.policy.document.turtle import read_turtle
-from smalti.policy.document.turtle_text import is_turtle
 from smalti.policy.findings.findings import Findings
 from smalti.policy.model.iris import SCHEMES
 from smalti.policy.text.json_text import JsonArray, JsonObject, JsonValue, read, to_plain
 
 MAX_CONTEXTS: Final = 100
 """Different contexts in one document: each takes milliseconds to process."""
+_TURTLE: Final = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:@prefix\b|@base\b|(?i:prefix|base)\s|<)")
 _NOT_A_POLICY: Final = "a policy is an object, not another JSON value"
 
 
@@ -40,9 +40,16 @@ class _Part:
     """Of each object, what its envelope says."""
 
 
+def is_turtle(name: str, text: str) -> bool:
+    """Whether a document is meant as Turtle: by its name, or by how it begins."""
+    return name.endswith(".ttl") or _TURTLE.match(text) is not None
+
+
 def read_nodes(text: str, findings: Findings) -> list[tuple[Node, Terms]]:
     """The policies of a document as nodes, each with the meaning of its words; none after an error."""
     if is_turtle(findings.document, text):
+        from smalti.policy.document.turtle import read_turtle  # noqa: PLC0415 (few documents are Turtle)
+
         return link(read_turtle(text, findings), findings)
     value, faults = read(text)
     for fault in faults:

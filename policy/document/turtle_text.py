@@ -24,7 +24,6 @@ BASE: Final = "smalti-unresolved://policy/document/"
 """The base of relative IRIs, as in `expansion`."""
 _MAX_WORD: Final = 65_536
 _MAX_NUMBER: Final = 64
-_START: Final = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:@prefix\b|@base\b|(?i:prefix|base)\s|<)")
 _TOKEN: Final = re.compile(
     r"""(?P<space>(?:[ \t\r\n]++|\#[^\r\n]*+)++)
     |(?P<string>\"\"\"(?:\"{0,2}(?:[^\"\\]|\\.))*+\"\"\"|'''(?:'{0,2}(?:[^'\\]|\\.))*+'''
@@ -98,11 +97,6 @@ class _RefusedError(Exception):
         self.code = code
         self.message = message
         self.place = place
-
-
-def is_turtle(name: str, text: str) -> bool:
-    """Whether a document is meant as Turtle: by its name, or by how it begins."""
-    return name.endswith(".ttl") or _START.match(text) is not None
 
 
 def read_statements(text: str, findings: Findings) -> Statements | None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
@@ -22,6 +21,8 @@ def render_sarif(diagnostics: Sequence[Diagnostic]) -> str:
     Columns count Unicode code points. A finding about a document without lines names its node as a
     logical location.
     """
+    from importlib.metadata import version  # noqa: PLC0415 (it loads the parsers of mail)
+
     codes = sorted({diagnostic.code for diagnostic in diagnostics})
     driver: Json = {
         "name": "smalti",

@@ -34,7 +34,7 @@ def conflicts_across(
 
     What one document says of collections, groups and actions holds for all of them here. A rule and a
     prohibition that exclude each other by their constraints, or by when their policies are valid, are no
-    conflict. Those that meet at columns alone are left out where `lint.columns_between` shows them.
+    conflict. Those that meet at columns alone are left out where `overlaps.columns_between` shows them.
 
     Args:
         policies: each one once; of one owner.

@@ -1,19 +1,12 @@
 """Warnings about valid policies: rules that can never apply, and guarantees that protect little."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from smalti.policy.decide.conditions import comparisons
-from smalti.policy.decide.conflicts import (
-    contradiction,
-    met_columns,
-    met_columns_between,
-    prepared_together,
-)
-from smalti.policy.decide.exclusion import Prover, all_of, size
+from smalti.policy.decide.exclusion import Prover, all_of
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
-from smalti.policy.decide.matching import PreparedPolicy
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import quoted
 from smalti.policy.lint.check_dataset import Use, all_rules, outputs, parameters_of, uses
@@ -24,10 +17,7 @@ from smalti.policy.model.model import (
     ColumnComparison,
     Comparison,
     Condition,
-    ConflictStrategy,
     Duty,
-    Named,
-    Operator,
     Permission,
     Policy,
     Prohibition,
@@ -36,25 +26,21 @@ from smalti.policy.model.model import (
     Where,
 )
 from smalti.vocab.terms import (
-    ANONYMIZE,
     BUDGET_DELTA,
     BUDGET_EPSILON,
     CHARGED_METHODS,
     IRI,
     L_DIVERSITY,
-    ODRL_PURPOSE,
-    READ,
     SMALTI,
 )
 
 _LABEL_BOUNDS: Final = IRI(SMALTI + "labelBounds")
 _DIVERSITY: Final = IRI(SMALTI + "diversity")
 _PAIRS: Final = 64
-"""The most conditions, or prohibitions, that one is compared with."""
+"""The most conditions that one is compared with."""
 _STEPS: Final = 100_000
-"""The most steps of proofs in one policy: that conditions exclude, or cover, each other."""
+"""The most steps of proofs in one policy: that conditions exclude each other."""
 _BUDGETS: Final = (BUDGET_EPSILON, BUDGET_DELTA)
-_POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF})
 
 _NEVER: Final[Mapping[type[Rule], str]] = {
     Permission: "this permission never applies",
@@ -81,15 +67,16 @@ def lint(
         now: with its time zone; None: whether the policy has ended is not checked.
         hierarchies: what includes what.
     """
-    diagnostics = [*_ended(policy, now), *_void(policy, hierarchies)]
-    diagnostics += [*_columns(policy, dataset, hierarchies), *_below(policy, dataset)]
+    diagnostics = [*_ended(policy, now), *_below(policy, dataset)]
+    if policy.prohibitions:
+        from smalti.policy.lint.overlaps import overlaps  # noqa: PLC0415 (it loads decisions)
+
+        diagnostics += overlaps(policy, dataset, hierarchies)
     prover = Prover(hierarchies, _STEPS)
     for permission in policy.permissions:
         diagnostics += [*_never(permission, prover), *_unguarded(permission)]
     for rule in (*policy.prohibitions, *policy.obligations):
         diagnostics += _never(rule, prover)
-    if policy.conflict is ConflictStrategy.PROHIBIT:
-        diagnostics += _overridden(policy, hierarchies)
     for way in _ways(policy):
         diagnostics += _respondent(way, None)
     diagnostics += _budgets(policy)
@@ -120,73 +107,6 @@ def _ended(policy: Policy, now: datetime | None) -> Iterator[Diagnostic]:
     yield _warning("P603", policy.where, message, "set a later end in `dct:valid`, or remove the policy")
 
 
-def _void(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
-    if policy.conflict is not ConflictStrategy.INVALID:
-        return
-    pair = contradiction(PreparedPolicy(policy, hierarchies))
-    if pair is None:
-        return
-    rule, prohibition = pair
-    message = (
-        "the policy is void, and permits nothing: some request would meet this rule and"
-        f" {_named(prohibition)}, which contradict each other"
-    )
-    help_ = 'add "conflict": "prohibit" (or "perm"), or change the rules so that they do not overlap'
-    yield _warning("P602", rule.where, message, help_)
-
-
-def _columns(
-    policy: Policy, dataset: DatasetFacts | None, hierarchies: Hierarchies
-) -> Iterator[Diagnostic]:
-    """Permissions and prohibitions that overlap at a column; void policies have another warning."""
-    if policy.conflict is ConflictStrategy.INVALID or not policy.prohibitions:
-        return
-    described = None if dataset is None else dataset.describes(policy)
-    renamed = frozenset() if dataset is None or described is None else dataset.renamed_of(described)
-    for rule, other, columns in met_columns(PreparedPolicy(policy, hierarchies), renamed):
-        if policy.conflict is ConflictStrategy.PERMIT:
-            message = f"{_named(other)} forbids {_some(columns)}, but does not override this rule"
-            help_ = '"conflict": "perm" lets the permission win; "prohibit" lets the prohibition win'
-            yield _warning("P621", rule.where, message, help_)
-        else:
-            yield _met(rule, _named(other), columns)
-
-
-def columns_between(
-    policies: Sequence[Policy],
-    renamed: frozenset[tuple[IRI, IRI]] = frozenset(),
-    hierarchies: Hierarchies = STANDARD,
-) -> Iterator[tuple[Rule, Rule, Diagnostic]]:
-    """Rules of some policies, and prohibitions of others that they overlap at columns.
-
-    As if one owner had put all of them in force: between policies every prohibition applies, and what one
-    document says of collections, groups and actions holds for all of them.
-
-    Args:
-        policies: each one once.
-        renamed: what is known of columns of their targets (`Request.renamed`).
-        hierarchies: what includes what, beside what the documents say.
-    """
-    prepared = prepared_together(policies, hierarchies)
-    for rule, other, columns in met_columns_between(prepared, renamed):
-        yield rule, other, _met(rule, f"the prohibition {quoted(other.uid)} ({other.where})", columns)
-
-
-def _met(rule: Rule, prohibition: str, columns: Collection[IRI]) -> Diagnostic:
-    if isinstance(rule, Permission) and rule.anonymization is None and rule.training is None:
-        message = f"this permission overlaps {prohibition}: where both apply, {_some(columns)} is withheld"
-        help_ = "document it in the policy, or change the rules so that they do not overlap"
-    else:
-        needed = _some(columns)
-        message = f"this rule needs {needed}, which {prohibition} forbids: where both apply, it is denied"
-        help_ = "leave the column out of the rule, or narrow the prohibition"
-    return _warning("P621", rule.where, message, help_)
-
-
-def _some(columns: Collection[IRI]) -> str:
-    return " and ".join(quoted(column) for column in sorted(columns)[:3])
-
-
 def _below(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagnostic]:
     """Targets below another target that name no column of it; `check_dataset` checks described tables."""
     described = None if dataset is None else dataset.describes(policy)
@@ -200,11 +120,6 @@ def _below(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagnostic]
                 f"name a column {quoted(f'{table}/NAME')}, and a separate table by an IRI that is not below"
             )
             yield _warning("P622", asset.where, message, help_)
-
-
-def _named(rule: Rule) -> str:
-    kind = "the prohibition" if isinstance(rule, Prohibition) else "the permission"
-    return f"{kind} at line {rule.where.line}" if rule.where.line else f"{kind} {quoted(rule.uid)}"
 
 
 def _never(rule: Rule, prover: Prover) -> Iterator[Diagnostic]:
@@ -273,82 +188,6 @@ def _unguarded(rule: Permission) -> Iterator[Diagnostic]:
     message = "the model is trained without noise, and no audit is required"
     help_ = "add a bound such as `smalti:epsilon`, or a duty to `smalti:audit`"
     yield _warning("P617", training.where, message, help_)
-
-
-def _overridden(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
-    """Permissions that a prohibition of the same policy always overrides."""
-    covering = _Covering(hierarchies, _STEPS)
-    about: dict[IRI, list[Prohibition]] = {}
-    for prohibition in policy.prohibitions:
-        for target in prohibition.targets:
-            about.setdefault(target.iri, []).append(prohibition)
-    for rule in policy.permissions:
-        against = about.get(rule.targets[0].iri, [])[:_PAIRS]
-        winner = next((other for other in against if covering.covers(other, rule)), None)
-        if winner is not None:
-            message = f"this permission never applies: {_named(winner)} forbids all of it, and overrides it"
-            yield _warning("P604", rule.where, message, "narrow the prohibition, or remove the permission")
-
-
-class _Covering:
-    """Finds prohibitions that cover permissions, in a bounded number of steps."""
-
-    def __init__(self, hierarchies: Hierarchies, steps: int) -> None:
-        self._hierarchies = hierarchies
-        self._steps = steps
-
-    def covers(self, prohibition: Prohibition, rule: Permission) -> bool:
-        """Whether every request that meets the permission meets the prohibition."""
-        listed = (prohibition.targets, prohibition.assignees, rule.targets, rule.assignees)
-        if prohibition.refinements or not self._affords(sum(map(len, listed))):
-            return False
-        if any(party.refinements for party in prohibition.assignees):
-            return False
-        targets = {target.iri for target in prohibition.targets if not target.refinements}
-        parties = set(prohibition.assignees)
-        return (
-            all(
-                self._hierarchies.actions.covers(prohibition.action, action)
-                for action in self._permitted(rule)
-            )
-            and all(target.iri in targets for target in rule.targets)
-            and (not parties or (bool(rule.assignees) and set(rule.assignees) <= parties))
-            and all(self._implies(rule.constraints, condition) for condition in prohibition.constraints)
-        )
-
-    def _permitted(self, rule: Permission) -> tuple[IRI, ...]:
-        """Its action; and to anonymize, where it permits to read the anonymized data."""
-        is_to_read = self._hierarchies.actions.covers(rule.action, READ)
-        by_duty = is_to_read and any(duty.action == ANONYMIZE for duty in rule.duties)
-        return (rule.action, ANONYMIZE) if by_duty else (rule.action,)
-
-    def _implies(self, conditions: Sequence[Condition], condition: Condition) -> bool:
-        """Whether one of some conditions implies another; False also where this is not evident."""
-        return any(self._is_implied(held, condition) for held in conditions)
-
-    def _is_implied(self, held: Condition, condition: Condition) -> bool:
-        if self._steps <= 0 or not self._affords(size(condition)):
-            return False
-        if held == condition:
-            return True
-        listed, wanted = _purposes(held), _purposes(condition)
-        if not listed or not wanted or not self._affords(len(listed) * len(wanted)):
-            return False
-        covers = self._hierarchies.purposes.covers
-        return all(any(covers(broad, narrow) for broad in wanted) for narrow in listed)
-
-    def _affords(self, steps: int) -> bool:
-        self._steps -= steps
-        return self._steps > 0
-
-
-def _purposes(condition: Condition) -> tuple[IRI, ...]:
-    """The purposes of which a condition requires one; empty for other conditions."""
-    if not isinstance(condition, Comparison) or condition.operand != ODRL_PURPOSE:
-        return ()
-    if condition.operator not in _POSITIVE:
-        return ()
-    return tuple(value.iri for value in condition.values if isinstance(value, Named))
 
 
 # --- Guarantees that protect little

@@ -9,7 +9,7 @@ from smalti.errors import PolicyError
 from smalti.policy.decide.fact_text import time
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.document.envelopes import Message, message_of
-from smalti.policy.document.turtle_text import is_turtle
+from smalti.policy.document.serializations import is_turtle
 from smalti.policy.findings.findings import Findings
 from smalti.policy.model.anchors import anchored_time
 from smalti.policy.model.binding import NOTHING_BOUND, Binding, unbound

@@ -10,10 +10,8 @@ from smalti.errors import UsageError
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import quoted
-from smalti.policy.lint.across import conflicts_across
-from smalti.policy.lint.check_dataset import check_dataset
 from smalti.policy.lint.foreign_columns import named_operands, possible_columns
-from smalti.policy.lint.lint import columns_between, lint
+from smalti.policy.lint.lint import lint
 from smalti.policy.lint.needs import needed_statements, unknown_profiles
 from smalti.policy.lint.shutting_out import charged_rules, shut_outs
 from smalti.policy.model.binding import NOTHING_BOUND, UNBOUND, Binding, unbound
@@ -116,7 +114,9 @@ def _columns_between(
 ) -> Iterator[tuple[Policy, Diagnostic]]:
     """Rules that need columns which other policies forbid, each with its policy."""
     policies = list(dict.fromkeys(policy for parsed in documents for policy in parsed.sound))
-    if len(policies) > 1:
+    if len(policies) > 1 and any(policy.prohibitions for policy in policies):
+        from smalti.policy.lint.overlaps import columns_between  # noqa: PLC0415 (it loads decisions)
+
         for rule, _, finding in columns_between(policies, _renamed(policies, facts), hierarchies):
             yield from ((policy, finding) for policy in policies if rule in policy.rules)
 
@@ -125,6 +125,8 @@ def _conflicts(
     documents: Sequence[ParsedDocument], facts: DatasetFacts | None, hierarchies: Hierarchies
 ) -> Iterator[tuple[Policy, Diagnostic]]:
     """Rules that prohibitions of other policies contradict, each once, with the policy that states it."""
+    from smalti.policy.lint.across import conflicts_across  # noqa: PLC0415 (it loads decisions)
+
     policies = list(dict.fromkeys(policy for parsed in documents for policy in parsed.sound))
     policy_of: dict[Diagnostic, Policy] = {}
     for conflict in conflicts_across(policies, hierarchies, _renamed(policies, facts)):
@@ -216,6 +218,8 @@ def _checked(
     for policy, linted in lints:
         findings += linted
         if facts is not None:
+            from smalti.policy.lint.check_dataset import check_dataset  # noqa: PLC0415 (only then)
+
             findings += check_dataset(policy, facts)
     findings.sort(key=lambda finding: (finding.where.line, finding.where.column, finding.code))
     is_valid = all(finding.severity is not Severity.ERROR for finding in findings)

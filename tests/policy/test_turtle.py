@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smalti.policy.document.context import Terms
-from smalti.policy.document.turtle_text import BASE, Written, is_turtle, read_statements
+from smalti.policy.document.serializations import is_turtle
+from smalti.policy.document.turtle_text import BASE, Written, read_statements
 from smalti.policy.findings.findings import Findings
 from smalti.policy.findings.render import render_human, render_json
 from smalti.policy.model.model import Policy, Where
