@@ -38,7 +38,7 @@ TF := $(TF_VENV)/.smalti-tf
 CROSS := $(CROSS_VENV)/.smalti-cross
 INSTALLED := $(VENV)/.smalti-installed
 
-.PHONY: help demo test test-full test-tf test-cross fuzz lint lock generate bench clean
+.PHONY: help demo test test-full test-tf test-cross fuzz lint docs lock generate bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,9 @@ lint: $(INSTALLED) $(DEV) ## ruff, and mypy strict on all packages
 		test -d src/smalti/$$room/ || { echo >&2 "smalti: src/smalti/$$room is no link to ../../$$room," \
 			"and mypy needs it: git config core.symlinks true && git checkout -- src/smalti/$$room"; exit 1; }; done
 	$(BIN)/python -m mypy
+
+docs: $(INSTALLED) $(DEV) ## build the documentation site in build/site; any warning is an error
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --builder html docs build/site
 
 lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions)
 	$(UV_COMPILE) --constraint requirements/constraints.in pyproject.toml requirements/build.in \
