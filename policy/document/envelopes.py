@@ -24,7 +24,7 @@ from smalti.policy.document.context import (
 )
 from smalti.policy.document.expansion import BASE
 from smalti.policy.document.nodes import Name
-from smalti.policy.findings.findings import Findings
+from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.text.json_text import JsonArray, JsonObject, JsonString, JsonValue, Member
 from smalti.vocab.terms import (
     ASSIGNEE,
@@ -55,6 +55,10 @@ _STATED: Final[dict[str, IRI]] = {
 _REQUEST: Final = EDC + "ContractRequest"
 _COUNTER_PARTY: Final = EDC + "counterPartyId"
 """Of a request for a contract, the provider."""
+_NAMING: Final = frozenset({"@id", "@value", "@set", "@list"})
+"""Keywords of a value under which its name may stand."""
+_ELSEWHERE: Final = frozenset({"@nest", "@included", "@graph", "@reverse"})
+"""Keywords under which members of an envelope may stand as well."""
 _MOST_DEEP: Final = 8
 """Catalogues inside catalogues."""
 
@@ -185,12 +189,12 @@ def _enclosed(source: JsonObject, around: _Around, findings: Findings, depth: in
     if entered is None:
         return
     here, inside = entered
-    stated = (*around.stated, *_stated(source, here.terms))
+    stated = (*around.stated, *_stated(source, here.terms, findings))
     for member in source.members:
         meaning = here.terms.expand(member.key.text)
         inner = replace(inside, stated=stated).within(scoped(here.terms, member.key.text, member.key.place))
         if meaning in _POLICIES:
-            about = _dataset(source, here.terms) if meaning == HAS_POLICY else ()
+            about = _dataset(source, here.terms, findings) if meaning == HAS_POLICY else ()
             for policy in _described(member):
                 yield Enclosed(policy, inner.terms, inner.contexts, (*stated, *about))
         elif meaning in _CONTAINERS:
@@ -206,28 +210,47 @@ def _in_container(member: Member, around: _Around, findings: Findings, depth: in
         yield from _enclosed(source, around, findings, depth + 1)
 
 
-def _stated(source: JsonObject, terms: Terms) -> Iterator[Stated]:
+def _stated(source: JsonObject, terms: Terms, findings: Findings) -> Iterator[Stated]:
+    """What the members of an envelope state; an error for each that states nothing that can be read.
+
+    A party that is left out would be anybody, and a target anything.
+    """
     is_request = _REQUEST in {terms.expand(name.text) for name in _types(source, terms)}
     for member in source.members:
         meaning = terms.expand(member.key.text) or ""
         part = ASSIGNER if is_request and meaning == _COUNTER_PARTY else _STATED.get(meaning)
-        written = _written(member.value)
-        if part is not None and written is not None:
-            yield Stated(part, _name(written, terms))
+        if part is not None:
+            yield from _stated_part(part, member, terms, findings)
+        elif meaning in _ELSEWHERE:
+            message = f"{quoted(member.key.text)} is not understood around a policy"
+            findings.error("P340", member.key.place, message, "write its members beside the policy")
 
 
-def _dataset(source: JsonObject, terms: Terms) -> Iterator[Stated]:
+def _dataset(source: JsonObject, terms: Terms, findings: Findings) -> Iterator[Stated]:
     """The dataset is the target of its policies (ODRL IM 2.2.4)."""
     for member in source.members:
-        if terms.expand(member.key.text) == "@id" and isinstance(member.value, JsonString):
-            yield Stated(TARGET, _name(member.value, terms))
+        if terms.expand(member.key.text) == "@id":
+            yield from _stated_part(TARGET, member, terms, findings)
 
 
-def _written(value: JsonValue) -> JsonString | None:
+def _stated_part(part: IRI, member: Member, terms: Terms, findings: Findings) -> Iterator[Stated]:
+    written = _written(member.value, terms)
+    if written is not None:
+        yield Stated(part, _name(written, terms))
+        return
+    word = part.rpartition("/")[2]
+    message = f"{quoted(member.key.text)} states the {word} of the policy, and does not name exactly one"
+    findings.error("P340", member.value.place, message, "write the IRI of one, or leave the member out")
+
+
+def _written(value: JsonValue, terms: Terms) -> JsonString | None:
+    """The one name that a value gives, in any way in which JSON-LD may write it; None: there is no such."""
+    if isinstance(value, JsonArray):
+        return _written(value.items[0], terms) if len(value.items) == 1 else None
     if isinstance(value, JsonObject):
-        named = value.find("@id") or value.find("@value")
-        return None if named is None else _written(named.value)
-    return value if isinstance(value, JsonString) and value.text else None
+        named = [member for member in value.members if terms.expand(member.key.text) in _NAMING]
+        return _written(named[0].value, terms) if len(named) == 1 else None
+    return value if isinstance(value, JsonString) and value.text.strip() else None
 
 
 def _name(written: JsonString, terms: Terms) -> Name:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Final, TypeVar
+from typing import Final
 
 from smalti.errors import PolicyError
 from smalti.policy.decide.fact_text import time
@@ -18,13 +18,14 @@ from smalti.policy.model.model import (
     Condition,
     Instant,
     Logical,
+    LogicalOperator,
+    Operator,
+    Permission,
     Policy,
     PolicyType,
-    Rule,
     Text,
     Value,
 )
-from smalti.policy.model.nesting import with_duties, with_rules
 from smalti.policy.read.inheritance import Stored, nothing_stored
 from smalti.policy.read.parse import ParsedDocument, parse, require_bound
 from smalti.policy.say.serialize import serialize
@@ -32,8 +33,6 @@ from smalti.policy.say.widening import kept_to_offer
 from smalti.policy.text.json_text import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue, read
 from smalti.vocab.declarations import OperandKind
 from smalti.vocab.terms import AGREEMENT, DSPACE, EDC, IRI
-
-R = TypeVar("R", bound=Rule)
 
 _MESSAGES: Final = frozenset({DSPACE + "ContractAgreementMessage", EDC + "ContractAgreement"})
 _DATES: Final = frozenset({DSPACE + "timestamp", EDC + "contractSigningDate"})
@@ -51,8 +50,8 @@ def agreement_document(
 ) -> bytes:
     """The canonical document of an agreement, which may say no more than was offered.
 
-    It is a policy of the type Agreement. Durations from the date of the agreement are points in time in
-    it, where the message has a date; elsewhere each request must state that date.
+    It is a policy of the type Agreement. Where the message has a date, durations from it after which
+    permissions end are points in time. For all other durations each request must state that date.
 
     Args:
         document: the bytes of the message.
@@ -166,24 +165,32 @@ def _moment(value: JsonValue, name: str) -> datetime:
 
 
 _SECONDS: Final = Decimal(10) ** 11
+_ENDS: Final = frozenset({Operator.LT, Operator.LTEQ})
+_MONOTONE: Final = frozenset({LogicalOperator.AND, LogicalOperator.OR})
+"""Where a narrower operand never makes a wider condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Calendar:
-    """Puts points in time in place of durations from the date of an agreement."""
+    """Puts points in time in place of the durations after which permissions end.
+
+    The other side writes the date. One that is too early ends a permission sooner; but it would lift an
+    embargo, or end a prohibition. So other durations stay, and wait for the date that a request states.
+    """
 
     date: datetime
     hierarchies: Hierarchies
 
-    def rule(self, rule: R) -> R:
-        dated = with_duties(rule, self.rule)
-        return replace(dated, constraints=tuple(map(self.condition, rule.constraints)))
+    def permission(self, rule: Permission) -> Permission:
+        return replace(rule, constraints=tuple(map(self.condition, rule.constraints)))
 
     def condition(self, condition: Condition) -> Condition:
         match condition:
-            case Logical(operands=operands):
+            case Logical(operator=operator, operands=operands) if operator in _MONOTONE:
                 return replace(condition, operands=tuple(map(self.condition, operands)))
-            case Comparison(operand=operand, values=values) if self.is_clock(operand):
+            case Comparison(operand=operand, operator=operator, values=values) if (
+                operator in _ENDS and self.is_clock(operand)
+            ):
                 return replace(condition, values=tuple(map(self.value, values)))
         return condition
 
@@ -198,4 +205,4 @@ class _Calendar:
 
 def _dated(policy: Policy, date: datetime, hierarchies: Hierarchies) -> Policy:
     calendar = _Calendar(date, hierarchies)
-    return with_rules(policy, calendar.rule)
+    return replace(policy, permissions=tuple(map(calendar.permission, policy.permissions)))

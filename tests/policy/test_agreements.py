@@ -144,6 +144,50 @@ def test_durations_are_counted_from_the_date_of_the_agreement() -> None:
         assert "2026-05-31T12:00:00Z" in written
 
 
+def in_force_date(operator: str) -> dict[str, Any]:
+    return {
+        "leftOperand": f"{EDC}inForceDate",
+        "operator": operator,
+        "rightOperand": "contractAgreement+30d",
+    }
+
+
+@pytest.mark.parametrize("timestamp", ["2001-01-01T00:00:00Z", "0001-01-01T00:00:00Z", NOW.isoformat()])
+@pytest.mark.parametrize(
+    ("word", "limit"),
+    [
+        ("permission", in_force_date("gteq")),
+        ("permission", in_force_date("gt")),
+        ("permission", {"odrl:or": [in_force_date("gteq"), in_force_date("gt")]}),
+        ("permission", {"odrl:and": [in_force_date("gt")]}),
+        ("permission", {"odrl:xone": [in_force_date("lteq"), in_force_date("eq")]}),
+        ("permission", in_force_date("neq")),
+        ("prohibition", in_force_date("lt")),
+        ("prohibition", in_force_date("lteq")),
+    ],
+)
+def test_a_date_that_the_other_side_writes_lifts_no_embargo(
+    word: str, limit: dict[str, Any], timestamp: str
+) -> None:
+    rules: dict[str, Any] = {"odrl:conflict": {"@id": "odrl:prohibit"}, "permission": [{"action": "use"}]}
+    rules.setdefault(word, [{"action": "use"}])[0]["constraint"] = [limit]
+    offer = {name: value for name, value in template().items() if name not in RULES} | rules
+    agreement = message()
+    stated = {name: value for name, value in agreement["agreement"].items() if name not in RULES} | rules
+    agreement["agreement"] = stated | {"timestamp": timestamp}
+    policy = agreed(agreement, offered(offer))
+
+    def effect(agreed: datetime | None) -> Effect:
+        request = Request(
+            party=IRI(ANA), action=IRI(f"{ODRL}use"), targets=(IRI(VISITS),), time=NOW, agreed=agreed
+        )
+        return authorize(request, [policy]).effect
+
+    assert effect(None) is Effect.DENY
+    assert effect(NOW) is (Effect.PERMIT if "neq" in str(limit) or "xone" in str(limit) else Effect.DENY)
+    assert effect(NOW - timedelta(days=31)) is (Effect.DENY if "xone" in str(limit) else Effect.PERMIT)
+
+
 def test_without_a_date_durations_wait_for_the_request() -> None:
     agreement = message()
     del agreement["agreement"]["timestamp"]

@@ -192,6 +192,43 @@ def test_a_policy_and_its_envelope_name_the_same(name: str, change: dict[str, st
     assert finding.code == "P340"
 
 
+@pytest.mark.parametrize("member", ["consumerId", "providerId", "assetId"])
+@pytest.mark.parametrize(
+    "value",
+    [[CONSUMER], [{"@id": CONSUMER}], [{"@value": CONSUMER}], {"@set": [CONSUMER]}, {"@list": [CONSUMER]}],
+)
+def test_a_party_is_the_same_in_every_form_of_json_ld(member: str, value: object) -> None:
+    """`[x]` is `x` in JSON-LD, and the expanded form has nothing but lists."""
+    document = deepcopy(ENVELOPES["EDC, agreement"])
+    (plain,) = policies(read(document | {member: CONSUMER}))
+    (listed,) = policies(read(document | {member: value}))
+    assert meaning_digest(listed) == meaning_digest(plain)
+
+
+@pytest.mark.parametrize("member", ["consumerId", "providerId", "assetId"])
+@pytest.mark.parametrize(
+    "value",
+    [[], "", " ", None, 5, True, [CONSUMER, PROVIDER], {}, {"name": CONSUMER}, {"@set": []}, [[]],
+     {"@id": CONSUMER, "@value": PROVIDER}],
+)  # fmt: skip
+def test_a_stated_part_that_names_not_exactly_one_is_never_left_out(member: str, value: object) -> None:
+    findings = read(deepcopy(ENVELOPES["EDC, agreement"]) | {member: value}).errors
+    assert [(finding.code, finding.where.pointer) for finding in findings] == [("P340", f"/{member}")]
+
+
+@pytest.mark.parametrize("keyword", ["@nest", "@included", "@graph", "@reverse"])
+def test_parts_are_stated_beside_the_policy_alone(keyword: str) -> None:
+    document = deepcopy(ENVELOPES["EDC, agreement"])
+    document[keyword] = {"consumerId": document.pop("consumerId")}
+    (finding,) = read(document).errors
+    assert finding.code == ("P390" if keyword == "@graph" else "P340")
+
+
+def test_a_dataset_has_one_name() -> None:
+    document = deepcopy(ENVELOPES["DCAT"]) | {"@id": [T, f"{T}2"]}
+    assert [finding.code for finding in read(document).errors] == ["P340"]
+
+
 def test_where_one_policy_is_meant_an_envelope_with_two_is_refused() -> None:
     with pytest.raises(PolicyError, match="2 policies"):
         require(read(ENVELOPES["catalogue"]))
