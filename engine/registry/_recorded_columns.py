@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, true
 
 from smalti.engine.plan.known_columns import (
     NO_COLUMNS,
@@ -19,6 +19,7 @@ from smalti.engine.registry import _tables as db
 from smalti.policy.model.iris import column_iri, normalised_column
 from smalti.vocab.terms import IRI
 
+_PUNYCODE: Final = "xn--"
 _PLAIN_START: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9/._~-]*")
 
 
@@ -91,13 +92,16 @@ def tables_with_column(connection: Connection, column: IRI) -> frozenset[IRI]:
     """The targets of which recorded plans read a column of that IRI, in any spelling."""
     tables: set[IRI] = set()
     spelled = normalised_column(column)
-    # Plans of earlier versions may have any letters of it encoded: all of them hold its plain beginning.
+    # Plans of earlier versions hold its plain beginning, or have letters of it encoded.
     start = _PLAIN_START.match(spelled)
     beginning = spelled if start is None else start[0]
-    near = db.versions.c.plan.icontains(beginning, autoescape=True)
-    for plan in connection.execute(select(db.versions.c.plan).where(near)).scalars():
+    plan = db.versions.c.plan
+    near = plan.icontains(beginning, autoescape=True) | plan.contains("%", autoescape=True)
+    if _PUNYCODE in beginning:  # or have a host in letters
+        near = true()
+    for text in connection.execute(select(plan).where(near)).scalars():
         with suppress(ValueError, KeyError, TypeError, IndexError):
-            read = json.loads(plan)["steps"][0]
+            read = json.loads(text)["steps"][0]
             if spelled in {normalised_column(read_column["iri"]) for read_column in read["columns"]}:
                 tables.add(IRI(read["target"]))
     return frozenset(tables)

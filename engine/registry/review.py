@@ -13,7 +13,7 @@ from smalti.policy.decide.authorize import prohibited_columns
 from smalti.policy.decide.decision import Request
 from smalti.policy.model.iris import is_column_of
 from smalti.policy.model.model import ConflictStrategy
-from smalti.vocab.terms import IRI, USE
+from smalti.vocab.terms import IRI, MAKING, READ, USE
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +67,22 @@ def _own_reasons(
         reasons.append("respondents withdrew after it was made")
     if counts_rows(version.respondent):
         reasons.append(COUNTED_ROWS)
-    reasons += [
-        f"`{uid}` prohibits the use of a column that it was made from"
-        for uid in dict.fromkeys(
-            uid
-            for source in version.inputs
-            for uid in _prohibitions(registry, snapshot, version, source, now)
-        )
-    ]
+    reasons += dict.fromkeys(
+        f"`{uid}` prohibits the use of {what} that it was made from"
+        for source in version.inputs
+        for uid, what in _prohibitions(registry, snapshot, version, source, now)
+    )
     return tuple(reasons)
 
 
 def _prohibitions(
     registry: Registry, snapshot: Snapshot, version: TargetVersion, source: Input, now: datetime
-) -> Iterator[IRI]:
-    """The rules of an input's owners that prohibit the use of columns which a version was made from."""
+) -> Iterator[tuple[IRI, str]]:
+    """The rules of an input's owners that prohibit the use of what a version was made from, and of what.
+
+    A prohibition on all of the input counts where it forbids to read or to transform it: that it must not
+    be printed or passed on says nothing of what is made from it.
+    """
     columns = registry.columns.of(snapshot, source.iri)
     request = Request(
         party=version.party,
@@ -110,8 +111,12 @@ def _prohibitions(
                 if not (is_column_of(source.iri, column) and snapshot.is_another_table(column, source.iri))
             ]
             plan = version.recorded_plan
-            if not prohibited or uses_any(plan, prohibited, named, owners, columns.believed):
-                yield prohibition.rule.uid
+            if not prohibited:
+                covers = view.hierarchies.actions.covers
+                if any(covers(prohibition.rule.action, action) for action in (READ, *MAKING)):
+                    yield prohibition.rule.uid, "the data"
+            elif uses_any(plan, prohibited, named, owners, columns.believed):
+                yield prohibition.rule.uid, "a column"
 
 
 def _why_policy_ended(

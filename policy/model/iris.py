@@ -49,10 +49,13 @@ _IGNORABLE: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
 """Letters and marks that nobody sees (`Default_Ignorable_Code_Point`), beside those of category Cf."""
-_WITHOUT_CASE: Final = re.compile(  # RFC 8141, 3.1; RFC 9562, 4; DID 1.0, 3.1; RFC 5321, 2.3.5
+_WITHOUT_CASE: Final = re.compile(  # RFC 8141, 3.1; RFC 9562, 4; DID 1.0, 3.1
     r"\Aurn:(?:(?i:uuid):[0-9A-Fa-f-]+|[A-Za-z0-9-]+:)|\Adid:[A-Za-z0-9]+:"
 )
-_DOMAIN: Final = re.compile(r"@[^@?]*(?=\?|\Z)")
+_MAIL: Final = re.compile(r"(mailto:[^@?#,]+@)([^@?#,]+)()", re.DOTALL)
+"""One address and nothing else: a list, or a subject, names no party (RFC 6068, 2)."""
+_DID_WEB: Final = re.compile(r"(did:web:)([^:/?#]*?)((?:%3A\d*)?(?:[:/?#].*)?)", re.DOTALL)
+"""The domain name and what follows it, a port with its colon encoded (did:web, 2)."""
 _PLAIN: Final = re.compile(
     r"(?:https?://(?!(?:[^/]*\.)?xn--)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]+/|urn:(?!uuid:)[a-z0-9-]+:)"
     r"[A-Za-z0-9_~/#-]+"
@@ -105,8 +108,13 @@ def _fault(iri: str) -> str:  # noqa: PLR0911 (one for each fault)
         return "has a part `?+` or `?=`, which names no other thing: leave it out"
     if any(_decoded(run) == run.group() for run in _BEYOND_ASCII.finditer(iri)):
         return "has percent-encodings that are not UTF-8"
+    if scheme == "mailto" and not _MAIL.fullmatch(_ENCODED.sub(_spelled, iri)):
+        return "does not name exactly one address, and nothing else"
     address = _ADDRESS.fullmatch(iri)
-    return "" if address is None else _fault_of_host(_host(address[2])[0])
+    if address is not None:
+        return _fault_of_host(_host(address[2])[0])
+    named = _named_host(_ENCODED.sub(_spelled, iri))
+    return "" if named is None else _fault_of_host(named[2])
 
 
 def _fault_of_host(host: str) -> str:
@@ -135,6 +143,14 @@ def _is_of_host(character: str) -> bool:
     if character.isascii():
         return character.isalnum() or character in "-._~"
     return category(character)[0] in "LMN" and not _IGNORABLE.match(character)
+
+
+def _named_host(iri: str) -> re.Match[str] | None:
+    """The domain name in an IRI of another scheme than the web's, and what is around it.
+
+    Of an IRI with its unreserved letters decoded.
+    """
+    return _MAIL.fullmatch(iri) if iri.startswith("mailto:") else _DID_WEB.fullmatch(iri)
 
 
 def accepted_spelling(iri: str) -> IRI:
@@ -327,8 +343,9 @@ def normalised_iri(iri: str) -> IRI:
     """The one spelling of an IRI (RFC 3987, 3.1 and 5.3.2; RFC 3986, 6.2.2).
 
     What is beyond ASCII is in Unicode's normal form C and percent-encoded, percent-encodings are in upper
-    case, and those of unreserved characters are decoded. The host of a web address is in lower case, and
-    in Punycode where it is not ASCII (RFC 5890, 2.3.2.1). An empty path is one without a slash. What a
+    case, and those of unreserved characters are decoded. The host of a web address, of a mail address (RFC
+    5321, 2.3.5) and of `did:web` is in lower case, and in Punycode where it is not ASCII (RFC 5890,
+    2.3.2.1). An empty path is one without a slash. What a
     server may take for the same (another slash at the end, the scheme `https`) is another IRI.
 
     >>> normalised_iri("http://Example.com/party/%61nn")
@@ -337,9 +354,11 @@ def normalised_iri(iri: str) -> IRI:
     True
     """
     iri = _ENCODED.sub(_spelled, iri)  # first: an encoded letter may stand in a host, or before an accent
-    if iri.startswith(("urn:", "did:", "mailto:")):
-        pattern = _DOMAIN if iri.startswith("mailto:") else _WITHOUT_CASE
-        iri = pattern.sub(lambda match: match.group().lower(), iri, count=1)
+    if iri.startswith(("urn:", "did:")):
+        iri = _WITHOUT_CASE.sub(lambda match: match.group().lower(), iri, count=1)
+    named = _named_host(iri)
+    if named is not None:
+        iri = f"{named[1]}{_ascii_name(named[2])}{named[3]}"
     address = _ADDRESS.fullmatch(iri)
     if address is not None:
         iri = f"{address[1]}{_ascii_authority(address[2])}{_rooted(address[3])}"
@@ -357,13 +376,17 @@ def normalised_iri(iri: str) -> IRI:
 def _ascii_authority(authority: str) -> str:
     """An authority in lower case, its host in the letters of the domain name system."""
     host, port = _host(authority)
-    host = _BEYOND_ASCII.sub(_decoded, host).lower()
     if host.startswith("[") and host.endswith("]"):
         try:
             return f"[{IPv6Address(host[1:-1]).compressed}]{port}"
         except AddressValueError:
-            return host + port
-    return ".".join(map(_ascii_label, host.split("."))) + port
+            return host.lower() + port
+    return _ascii_name(host) + port
+
+
+def _ascii_name(host: str) -> str:
+    """A domain name in lower case, in the letters of the domain name system."""
+    return ".".join(map(_ascii_label, _BEYOND_ASCII.sub(_decoded, host).lower().split(".")))
 
 
 def _without_brackets(iri: str) -> str:

@@ -15,7 +15,7 @@ from smalti.engine.registry import _tables as db
 from smalti.engine.registry.registry import Registry
 from smalti.errors import DataError, UsageError
 from smalti.policy.decide.decision import Effect, Fact, Request
-from smalti.policy.model.iris import accepted_spelling
+from smalti.policy.model.iris import accepted_spelling, iri_problem
 from smalti.policy.model.model import Named
 from smalti.vocab.terms import IRI, READ
 
@@ -115,18 +115,31 @@ def test_what_an_earlier_version_registered_is_nobody_elses(
     assert STRANGER not in world.registry.owners(IRI(written))
 
 
-@pytest.mark.parametrize("recorded", ["a%3Ab,c", "gr%C3%B6\u00dfe", "gr%c3%b6%C3%9Fe"])
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        f"{TERMS}a%3Ab,c",
+        f"{TERMS}gr%C3%B6\u00dfe",
+        f"{TERMS}gr%c3%b6%C3%9Fe",
+        f"{TERMS}n%61me",
+        "http://%74erms.example/name",
+        "http://gr\u00f6\u00dfe.example/name",
+        "http://GR\u00d6SSE.example/name",
+        "mailto:%6F'n@ex.example",
+        "did:web:TERMS.example:name",
+    ],
+)
 def test_a_column_is_forbidden_however_an_earlier_version_recorded_it(world: World, recorded: str) -> None:
     """High: plans with a spelling that is partly encoded were not found."""
-    describe(world, "Name", TERMS + recorded)
+    usual = accepted_spelling(recorded)
+    describe(world, "Name", usual)
     world.add(policy(READING, uid="0"))
     assert world.run(way("p0")).version is not None
-    usual = accepted_spelling(TERMS + recorded)
     with world.registry._database.writing() as connection:
         plans = connection.execute(select(db.versions.c.id, db.versions.c.plan)).all()
         for version, plan in plans:
-            text = json.dumps(json.loads(plan), ensure_ascii=False).replace(usual, TERMS + recorded)
-            assert TERMS + recorded in text
+            text = json.dumps(json.loads(plan), ensure_ascii=False).replace(usual, recorded)
+            assert recorded in text
             connection.execute(update(db.versions).where(db.versions.c.id == version).values(plan=text))
     reading = {**READING, "uid": "urn:x:c", "target": usual}
     registry = Registry.open(world.folder / "r.sqlite")
@@ -155,6 +168,41 @@ def test_an_address_is_one_party(world: World, forbidden: str, party: str) -> No
     world.add(policy(READING, prohibitions=(prohibition(NAME, assignee=forbidden),), uid="0"))
     assert world.decide(NAME, party=party).effect is Effect.DENY
     assert world.run(way("p", released=[NAME]), party=party).version is None
+
+
+@pytest.mark.parametrize(
+    ("accepted", "others"),
+    [
+        (
+            "mailto:ann@xn--gre-6ka8i.example",
+            [
+                "mailto:ann@gr\u00f6\u00dfe.example",
+                "mailto:ann@Xn--gre-6ka8i.example",
+                "mailto:ann@GR\u00d6\u00dfe.example",
+                "mailto:ann@gr%C3%B6%C3%9Fe.example",
+            ],
+        ),
+        ("did:web:owner.example:Ann", ["did:web:OWNER.example:Ann", "did:web:%6Fwner.example:Ann"]),
+        ("did:web:xn--gre-6ka8i.example", ["did:web:gr\u00f6\u00dfe.example"]),
+        ("did:web:owner.example%3A8080:ann", ["did:web:Owner.example%3a8080:ann"]),
+    ],
+)
+def test_domain_names_of_parties_have_one_spelling(accepted: str, others: list[str]) -> None:
+    """High: what was prohibited to a party was published for it, in the other spelling of its domain."""
+    assert iri_problem(accepted) == ""
+    for other in others:
+        assert accepted_spelling(other) == accepted
+        assert iri_problem(other) == f"has another spelling than smalti accepts: write `{accepted}`"
+
+
+@pytest.mark.parametrize(
+    "party",
+    ["mailto:", "mailto:ann", "mailto:@ex.com", "mailto:a@ex.com,b@ex.com", "mailto:a@ex.com?subject=x",
+     "mailto:?to=a@ex.com", "mailto:a@ex.com?", "mailto:a@ex.com#", "mailto:a@ex.com.", "mailto:a@b@ex.com",
+     "mailto:a@[127.0.0.1]", "did:web:", "did:web:owner.example.", "did:web:a_b..c"],
+)  # fmt: skip
+def test_what_names_no_single_party_is_refused(party: str) -> None:
+    assert iri_problem(party)
 
 
 def test_the_registry_takes_no_party_in_another_spelling(world: World) -> None:

@@ -360,6 +360,19 @@ def test_an_output_shows_only_columns_that_its_input_shows(world: World) -> None
     assert "rule/n2` prohibits the use of a column that it was made from" in review.reasons[0]
 
 
+@pytest.mark.parametrize(
+    ("action", "is_marked"), [("distribute", False), ("print", False), ("read", True), ("use", True)]
+)
+def test_a_prohibition_on_the_table_marks_what_it_forbids_to_make(
+    world: World, action: str, is_marked: bool
+) -> None:
+    assert world.run(policy(permission(released=["Job"]))).version is not None
+    forbidden = {**prohibition("Job", "n2"), "target": TABLE, "action": action}
+    world.add(policy(prohibitions=(forbidden,), uid="4"))
+    reasons = [reason for review in reviews(world.registry) for reason in review.reasons]
+    assert [("n2` prohibits the use of the data" in reason) for reason in reasons] == [True] * is_marked
+
+
 def test_a_prohibition_for_others_marks_nothing(world: World) -> None:
     assert world.run(policy(permission(released=["Job"]))).version is not None
     world.add(policy(prohibitions=(prohibition("Job", "n2", assignee=STRANGER),), uid="4"))
