@@ -133,6 +133,22 @@ def test_a_template_is_offered_for_what_is_bound(folder: Path) -> None:
     assert add(folder, "template.json", *message).code == 0
 
 
+@pytest.mark.parametrize("offer", ["policy.jsonld", OFFER])
+def test_an_agreement_runs_as_it_was_put_in_force(folder: Path, offer: str) -> None:
+    assert add(folder, "policy.jsonld").code == 0
+    message = ("--as-agreement", "agreement.json")
+    assert add(folder, "policy.jsonld", *message).code == 0
+    data = NEGOTIATION.parent / "data" / "contraceptive.csv"
+    asked = ("--data", f"{SURVEY}={data}", "--as", PARTNER, "--owner", OWNER, "--purpose", "statistical")
+    assert smalti("run", offer, *asked, *message, "--out", "out", cwd=folder).code == 1, "no facts"
+    ran = smalti("run", offer, *asked, *message, *FACTS, "--out", "out", cwd=folder)
+    assert (ran.code, ran.err) == (0, "")
+    listed = json.loads(smalti("policy", "list", "--format", "json", cwd=folder).out)
+    assert {entry["uid"] for entry in listed} == {AGREEMENT, OFFER}, "nothing else came in force"
+    assert smalti("policy", "revoke", AGREEMENT, "--as", OWNER, cwd=folder).code == 0
+    assert smalti("run", offer, *asked, *message, *FACTS, "--out", "again", cwd=folder).code == 1
+
+
 def test_a_policy_of_somebody_else_is_no_offer(folder: Path) -> None:
     assert add(folder, "policy.jsonld").code == 0
     arguments = ("policy", "add", OFFER, "--as-agreement", "agreement.json", "--as", PARTNER)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, select, true
+from sqlalchemy import Connection, select
 
 from smalti.engine.plan.known_columns import (
     NO_COLUMNS,
@@ -97,9 +97,9 @@ def tables_with_column(connection: Connection, column: IRI) -> frozenset[IRI]:
     beginning = spelled if start is None else start[0]
     plan = db.versions.c.plan
     near = plan.icontains(beginning, autoescape=True) | plan.contains("%", autoescape=True)
-    if _PUNYCODE in beginning:  # or have a host in letters
-        near = true()
-    for text in connection.execute(select(plan).where(near)).scalars():
+    # Or they have a host in letters.
+    plans = select(plan) if _PUNYCODE in beginning else select(plan).where(near)
+    for text in connection.execute(plans).scalars():
         with suppress(ValueError, KeyError, TypeError, IndexError):
             read = json.loads(text)["steps"][0]
             if spelled in {normalised_column(read_column["iri"]) for read_column in read["columns"]}:

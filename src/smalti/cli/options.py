@@ -60,6 +60,16 @@ def bind_option(command: Command) -> Command:
     return option(command)
 
 
+def agreement_option(command: Command) -> Command:
+    """`--as-agreement MESSAGE`."""
+    option = click.option(
+        "--as-agreement", "agreement", metavar="MESSAGE",
+        help="A ContractAgreementMessage or ContractAgreement, which counts in place of the policy that was"
+        " offered, or of the policy in force with that uid, and may say no more than it.",
+    )  # fmt: skip
+    return option(command)
+
+
 def parameter_option(command: Command) -> Command:
     """`--with WORD=VALUE`, several times."""
     option = click.option(

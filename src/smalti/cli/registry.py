@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smalti.cli.options import bind_option, format_option, party_option, registry_option
+from smalti.cli.options import (
+    agreement_option,
+    bind_option,
+    format_option,
+    party_option,
+    registry_option,
+)
 
 if TYPE_CHECKING:
     from smalti.engine.registry.entries import TargetVersion
@@ -168,9 +174,7 @@ def policy() -> None:
 @click.option("--signature", metavar="FILE",
               help="A detached signature; required once a key is trusted for the owner.")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace the policies in force under the same uids.")
-@click.option("--as-agreement", "agreement", metavar="MESSAGE",
-              help="A ContractAgreementMessage or ContractAgreement, which is put in force, and may say no"
-                   " more than FILE, or than the policy in force with that uid.")  # fmt: skip
+@agreement_option
 @bind_option
 @party_option("OWNER", "Who issues it; an IRI taken on trust.")
 @registry_option

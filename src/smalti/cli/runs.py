@@ -9,6 +9,7 @@ import click
 
 from smalti.cli.options import (
     FINDINGS,
+    agreement_option,
     asker_options,
     bind_option,
     format_option,
@@ -85,6 +86,7 @@ _workspace_option = click.option(
 
 @click.command()
 @click.argument("policy", metavar="POLICY")
+@agreement_option
 @bind_option
 @_run_options
 @_workspace_option
@@ -120,11 +122,17 @@ def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dic
     from smalti import api
     from smalti.binding import pairs
 
-    bind = pairs(options.pop("bound"))
+    bind, agreement = pairs(options.pop("bound")), options.pop("agreement")
     bound = _bound(options)
     (target,) = bound["data"] if len(bound["data"]) == 1 else (None,)
-    issuer = bound["owner"] or bound["party"]
-    document = api.load_policy(policy, registry=bound["registry"], issuer=issuer, target=target, bind=bind)
+    document = api.load_policy(
+        policy,
+        registry=bound["registry"],
+        issuer=bound["owner"] or bound["party"],
+        target=target,
+        bind=bind,
+        as_agreement=agreement,
+    )
     return document, bound
 
 
@@ -135,6 +143,7 @@ def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dic
     "--dry-run", is_flag=True, help="Decide and plan, and show what would stop the run; write nothing."
 )
 @click.option("--job", hidden=True, help="The private folder of an audit that runs by itself.")
+@agreement_option
 @bind_option
 @_run_options
 @asker_options(required=True)
