@@ -18,7 +18,7 @@ from smalti.engine.run import driver
 
 BOTH = ("before", "after")
 POINTS = (
-    *(f"{step}:{when}" for step in ("stage", "bind", "given", "compile", "admit") for when in BOTH),
+    *(f"{step}:{when}" for step in ("stage", "bind", "respondents", "compile", "admit") for when in BOTH),
     *(f"{step}:{when}" for step in ("exact", "unchanged", "production", "charge") for when in BOTH),
     "produce:before", "draw:before", "draw:after", "produce:after",
     *(f"{step}:{when}" for step in ("certify", "check") for when in BOTH),
@@ -43,7 +43,7 @@ def place_of(step: str, kind: Kind) -> tuple[Any, str]:
     places: dict[str, tuple[Any, str]] = {
         "stage": (commit, "_make_stage"),
         "bind": (driver, "bound"),
-        "given": (driver, "given"),
+        "respondents": (driver, "with_respondents"),
         "compile": (capability, "compile"),
         "admit": (driver, "admit"),
         "exact": (capability, "exact"),

@@ -12,7 +12,16 @@ from pathlib import Path
 import kind_worlds as world
 import pytest
 from forked import run_forked
-from killed_kinds import CHARGED, POINTS, PUBLISHED, is_past, run_and_kill, untaught
+from killed_kinds import (
+    CHARGED,
+    OF_PRODUCTION,
+    POINTS,
+    PUBLISHED,
+    is_past,
+    place_of,
+    run_and_kill,
+    untaught,
+)
 from kind_worlds import (
     EXAMPLES,
     OWNER,
@@ -50,6 +59,16 @@ def deaths() -> Iterator[object]:
             yield pytest.param(
                 kind, point, marks=[] if is_quick else [pytest.mark.slow], id=f"{kind}-{point}"
             )
+
+
+@pytest.mark.parametrize("kind", [entry.kind for entry in TABLE if entry.kind in EXAMPLES])
+def test_every_step_is_one_of_the_code(kind: Kind) -> None:
+    """Most deaths are tried in `make test-full` alone, where a renamed step would be seen late."""
+    steps = {point.partition(":")[0] for point in POINTS} - OF_PRODUCTION.keys()
+    steps -= set() if is_charged(kind) else {"draw"}
+    for step in sorted(steps):
+        owner, name = place_of(step, kind)
+        assert callable(getattr(owner, name)), step
 
 
 def staged(folder: Path) -> list[Path]:
