@@ -69,45 +69,45 @@ def effect(folder: Path, *options: str, party: str = USER) -> str:
 
 def test_a_trusted_key_makes_signatures_necessary(keys: Path) -> None:
     policy = reading(keys)
-    trusted = done(keys, "policy", "trust", "public.pem", "--as", OWNER).out
+    trusted = done(keys, "keys", "trust", "public.pem", "--as", OWNER).out
     thumbprint = trusted.split()[-1]
-    assert thumbprint in done(keys, "policy", "keys").out
+    assert thumbprint in done(keys, "keys", "list").out
     refused = smalti("policy", "add", policy, "--as", OWNER, cwd=keys)
     assert (refused.code, refused.out) == (2, "")
     assert "it is not signed" in refused.err
     assert effect(keys) == "not applicable"
-    done(keys, "policy", "sign", policy, "--key", "private.pem")
+    done(keys, "keys", "sign", policy, "--key", "private.pem")
     done(keys, "policy", "add", policy, "--as", OWNER, "--signature", "read.jsonld.jws")
     assert effect(keys) == "permit"
-    done(keys, "policy", "distrust", thumbprint, "--as", OWNER)
+    done(keys, "keys", "distrust", thumbprint, "--as", OWNER)
     assert effect(keys) == "deny"
-    assert json.loads(done(keys, "policy", "keys", "--format", "json").out)[0]["isTrusted"] is False
+    assert json.loads(done(keys, "keys", "list", "--format", "json").out)[0]["isTrusted"] is False
 
 
 def test_a_new_key_signs_and_overwrites_nothing(tmp_path: Path) -> None:
-    made = done(tmp_path, "policy", "new-key", "--private", "a.pem", "--public", "b.pem")
+    made = done(tmp_path, "keys", "new", "--private", "a.pem", "--public", "b.pem")
     assert made.out == "created: a.pem, b.pem\n"
     assert (tmp_path / "a.pem").stat().st_mode & 0o777 == 0o600
     before = (tmp_path / "a.pem").read_bytes()
-    assert smalti("policy", "new-key", "--private", "a.pem", "--public", "c.pem", cwd=tmp_path).code == 2
+    assert smalti("keys", "new", "--private", "a.pem", "--public", "c.pem", cwd=tmp_path).code == 2
     assert (tmp_path / "a.pem").read_bytes() == before
     assert not (tmp_path / "c.pem").exists()
     policy = reading(tmp_path)
-    done(tmp_path, "policy", "trust", "b.pem", "--as", OWNER)
-    done(tmp_path, "policy", "sign", policy, "--key", "a.pem")
+    done(tmp_path, "keys", "trust", "b.pem", "--as", OWNER)
+    done(tmp_path, "keys", "sign", policy, "--key", "a.pem")
     done(tmp_path, "policy", "add", policy, "--as", OWNER, "--signature", "read.jsonld.jws")
 
 
 def test_a_signature_of_other_bytes_is_refused(keys: Path) -> None:
     policy = reading(keys)
-    done(keys, "policy", "trust", "public.pem", "--as", OWNER)
-    done(keys, "policy", "sign", policy, "--key", "private.pem", "--out", "signed")
+    done(keys, "keys", "trust", "public.pem", "--as", OWNER)
+    done(keys, "keys", "sign", policy, "--key", "private.pem", "--out", "signed")
     reading(keys, assignee=USER)
     refused = smalti("policy", "add", policy, "--as", OWNER, "--signature", "signed", cwd=keys)
     assert refused.code == 2
     assert "changed after signing" in refused.err
-    assert smalti("policy", "trust", "private.pem", "--as", OWNER, cwd=keys).code == 2
-    assert smalti("policy", "sign", policy, "--key", "public.pem", cwd=keys).code == 2
+    assert smalti("keys", "trust", "private.pem", "--as", OWNER, cwd=keys).code == 2
+    assert smalti("keys", "sign", policy, "--key", "public.pem", cwd=keys).code == 2
 
 
 # --- Decisions

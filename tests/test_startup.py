@@ -71,8 +71,11 @@ def test_asking_the_registry_needs_no_engine(tmp_path: Path, code: int, argument
     assert modules(tmp_path, *arguments, code=code) & (DATA | ELSEWHERE) == {"sqlalchemy"}
 
 
-def test_the_version_needs_nothing(tmp_path: Path) -> None:
-    found = modules(tmp_path, "--version")
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["run", "--help"]])
+def test_the_version_and_help_need_nothing(tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "smalti.toml").write_text("not read")
+    found = modules(tmp_path, *arguments)
+    assert found & {"tomllib", "smalti.settings"} == set()
     assert {name for name in found if name.startswith(("smalti.policy", "smalti.engine", "rich"))} == set()
     assert found & (DATA | ELSEWHERE) == set()
 

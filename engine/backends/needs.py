@@ -2,8 +2,5 @@
 
 from typing import Final
 
-from smalti.errors import install_line
-
 OLDEST_JAVA: Final = 17
 INSTALL_JAVA: Final = "install it: apt-get install default-jre-headless (Debian, Ubuntu; as root)"
-INSTALL_SPARK: Final = install_line("spark")

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from smalti.engine.backends.needs import INSTALL_JAVA, INSTALL_SPARK, OLDEST_JAVA
-from smalti.errors import BackendError, InternalError, SmaltiError, UsageError
+from smalti.engine.backends.needs import INSTALL_JAVA, OLDEST_JAVA
+from smalti.errors import BackendError, InternalError, SmaltiError, UsageError, install_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,7 +82,7 @@ def session(
         from pyspark.sql import SparkSession
     except ImportError:
         raise BackendError(
-            "spark engine", "PySpark is not installed", "the extra `spark`", INSTALL_SPARK
+            "spark engine", "PySpark is not installed", "the extra `spark`", install_line("spark")
         ) from None
     running = existing or SparkSession.getActiveSession()
     if running is not None:

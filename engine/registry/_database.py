@@ -397,7 +397,7 @@ def _server_engine(url: str) -> Engine:
             _without_password(url),
             f"the registry's address cannot be used ({type(error).__name__})",
             "a path, or an address such as postgresql://host/database with its driver installed",
-            "install smalti with the extra `postgresql`, or correct the address",
+            "`smalti doctor` shows whether its driver is installed; or correct the address",
         ) from None
     _forget_after_fork(weakref.ref(engine))
     return engine

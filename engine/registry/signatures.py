@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from smalti.errors import UsageError
+from smalti.errors import UsageError, install_line
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -27,7 +27,6 @@ ALGORITHMS: Final = ("EdDSA", "Ed25519")
 _MEMBERS: Final = frozenset({"alg", "kid", "typ", "cty"})
 _MAX_BYTES: Final = 4096
 _COMPACT: Final = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]+)")
-_EXTRA: Final = "install smalti with the extra `signatures`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +224,9 @@ def _public_key(pem: bytes, name: str) -> "Ed25519PublicKey":
 
 
 def _missing() -> UsageError:
-    return UsageError("signatures", "cryptography is not installed", "that package", _EXTRA)
+    return UsageError(
+        "signatures", "cryptography is not installed", "that package", install_line("signatures")
+    )
 
 
 def _listed(keys: Iterable[PublicKey]) -> str:

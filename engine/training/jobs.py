@@ -284,7 +284,16 @@ def _write_privately(path: Path, text: str) -> None:
 def _spawn(job: Job) -> None:
     """Start the process of a job, and wait until it holds the lock or is gone."""
     (job.folder / "status.json").unlink(missing_ok=True)
-    command = [sys.executable, "-m", "smalti", "run", *job.arguments, "--job", str(job.folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "smalti",
+        "--no-settings",
+        "run",
+        *job.arguments,
+        "--job",
+        str(job.folder),
+    ]
     with (job.folder / "log").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 (this very program)
             command, cwd=job.workplace, stdin=subprocess.DEVNULL, stdout=log, stderr=log,

@@ -61,7 +61,7 @@ def _python() -> Check:
 
 
 def _package(name: str, part: str) -> Check:
-    mend = install_line(part.removeprefix("extra ") if part.startswith("extra ") else None)
+    mend = install_line(part.removeprefix("extra ") if part.startswith("extra ") else None, name)
     try:
         return Check(name, True, importlib.metadata.version(name), part, mend)
     except importlib.metadata.PackageNotFoundError:

@@ -10,6 +10,9 @@ Every error pickles, so that it survives a worker process.
 
 import errno
 import os
+import re
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -92,16 +95,47 @@ def not_installed(where: str, what: str, package: str, extra: str) -> BackendErr
     )
 
 
-def install_line(extra: str | None = None) -> str:
-    """How to install smalti or one of its extras; every message and page uses this text.
+def install_line(extra: str | None = None, package: str | None = None) -> str:
+    """How to install what smalti needs, or one of its extras; every message uses this text.
 
-    No index of packages has smalti, so the command names a checkout, and works in its folder alone.
+    The command is one for this very Python, and works in any folder: it names the libraries, with the
+    versions that smalti needs, and not smalti, a name that no index of packages has.
 
-    >>> install_line("privacy")
+    Args:
+        extra: of smalti; None: what it always needs.
+        package: the one package of them that is missing; None: all of them.
+    """
+    needed = _requirements(extra)
+    names = [text for text in needed if package is None or re.split(r"[^\w.-]", text)[0] == package]
+    if not names:
+        return checkout_line(extra)
+    command = shlex.join([sys.executable or "python3", "-m", "pip", "install", *names])
+    return f"install it: {command}"
+
+
+def checkout_line(extra: str | None = None) -> str:
+    """How to install smalti itself, or with an extra, into an environment that lacks it.
+
+    >>> checkout_line("privacy")
     "install it: pip install '.[privacy]', in the folder of smalti's checkout"
     """
     command = "pip install ." if extra is None else f"pip install '.[{extra}]'"
     return f"install it: {command}, in the folder of smalti's checkout"
+
+
+def _requirements(extra: str | None) -> list[str]:
+    """What the installed smalti declares; nothing where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415 (seldom, and slow to load)
+
+    try:
+        declared = requires("smalti") or []
+    except PackageNotFoundError:
+        return []
+    if extra is None:
+        return [text for text in declared if ";" not in text]
+    marked = re.compile(rf"""([^;]+); (?:(.*) and )?extra == "{re.escape(extra)}\"""")
+    matches = [match for text in declared if (match := marked.fullmatch(text))]
+    return [match[1] if match[2] is None else f"{match[1]}; {match[2]}" for match in matches]
 
 
 class RegistryError(SmaltiError):

@@ -7,7 +7,7 @@ Python 3.12, and needs what TensorFlow 2.16 took away; it declares TensorFlow 2 
 import sys
 from typing import Any, Final, NamedTuple
 
-from smalti.errors import BackendError, install_line, not_installed
+from smalti.errors import BackendError, checkout_line
 
 _WHERE: Final = "training with tensorflow-privacy"
 _EXTRA: Final = "audit-tf"
@@ -32,7 +32,7 @@ def libraries() -> Libraries:
             _WHERE,
             "it does not run on this version of Python",
             "Python 3.11",
-            f"make an environment with it (python3.11 -m venv); {install_line(_EXTRA)}",
+            f"make an environment with it (python3.11 -m venv); {checkout_line(_EXTRA)}",
         )
     try:
         import tensorflow  # noqa: PLC0415 (an extra, and many seconds)
@@ -44,7 +44,7 @@ def libraries() -> Libraries:
             _WHERE,
             f"TensorFlow {major}.{minor} is installed, but tensorflow-privacy does not run in it",
             "TensorFlow 2.15",
-            f"make a separate environment; {install_line(_EXTRA)}",
+            f"make a separate environment; {checkout_line(_EXTRA)}",
         )
     try:
         import tensorflow_privacy  # noqa: PLC0415
@@ -54,4 +54,5 @@ def libraries() -> Libraries:
 
 
 def _missing(what: str, package: str) -> BackendError:
-    return not_installed(_WHERE, what, package, _EXTRA)
+    way_out = f"make a separate environment; {checkout_line(_EXTRA)}"
+    return BackendError(_WHERE, f"{what} is not installed", f"the package {package}", way_out)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from smalti.cli.compare import compare
-from smalti.cli.options import FINDINGS, format_option, party_option, registry_option
+from smalti.cli.options import FINDINGS, PLACE, format_option, party_option, registry_option
+from smalti.cli.settings import arguments_from_file
 from smalti.vocab.attacks import TABLE
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _FILE: click.Path = click.Path(path_type=Path)
 
 @click.group()
 def audit() -> None:
-    """Train and audit models in background processes, and read audit reports."""
+    """Train and audit models in the background; read reports."""
 
 
 audit.add_command(compare)
@@ -35,22 +36,25 @@ audit.add_command(compare)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="POLICY [RUN OPTIONS]")
 @format_option("human", "json")
 def start(arguments: tuple[str, ...], shown_as: str) -> int:
-    """Start `smalti run` with these arguments in a background process that outlives this command."""
-    options = _run_options(arguments)
+    """Start `smalti run` with these arguments in the background.
+
+    The process outlives this command.
+    """
+    options, from_file = _run_options(arguments)
     from smalti import api
 
     # Errors of the policy are reported here, not in the log of the background process.
     api.load_policy(
         options["policy"], registry=options["registry"], issuer=options["owner"] or options["party"]
     )
-    return _show([_jobs(options["registry"]).start(arguments)], shown_as)
+    return _show([_jobs(options["registry"]).start([*arguments, *from_file])], shown_as)
 
 
 @audit.command("list")
 @registry_option
 @format_option("human", "json")
 def list_audits(registry: str, shown_as: str) -> int:
-    """List the audits started with this registry, with their states."""
+    """List the audits started with this registry."""
     return _show(_jobs(registry).all(), shown_as)
 
 
@@ -58,7 +62,10 @@ def list_audits(registry: str, shown_as: str) -> int:
 @click.argument("name", metavar="AUDIT")
 @registry_option
 def follow(name: str, registry: str) -> int:
-    """Follow an audit until it ends: show its phases and last output, and exit with its code."""
+    """Follow an audit until it ends.
+
+    Shows its phases and last output, and exits with its code.
+    """
     from smalti.engine.training.jobs import JobState
 
     job, shown = _jobs(registry).find(name), ""
@@ -79,7 +86,10 @@ def follow(name: str, registry: str) -> int:
 @registry_option
 @format_option("human", "json")
 def stop(name: str, registry: str, shown_as: str) -> int:
-    """Stop an audit as Ctrl-C does: it cleans up and publishes no target. Its charge remains."""
+    """Stop an audit as Ctrl-C does.
+
+    It cleans up and publishes no target. Its charge remains.
+    """
     return _show([_jobs(registry).stop(name)], shown_as)
 
 
@@ -88,18 +98,26 @@ def stop(name: str, registry: str, shown_as: str) -> int:
 @registry_option
 @format_option("human", "json")
 def resume(name: str, registry: str, shown_as: str) -> int:
-    """Resume an audit that died or was stopped; a finished model is not trained again."""
+    """Resume an audit that died or was stopped.
+
+    A finished model is not trained again.
+    """
     return _show([_jobs(registry).resume(name)], shown_as)
 
 
 @audit.command()
 @click.argument("target", metavar="IRI")
 @party_option("OWNER", "An owner of the data; an IRI taken on trust.")
-@click.option("--html", metavar="FILE", help="Write a page with drawings; the file must not exist.")
+@click.option(
+    "--html", metavar="FILE", type=PLACE, help="Write a page with drawings; the file must not exist."
+)
 @registry_option
 @format_option("human", "json")
 def report(target: str, party: str, html: str | None, registry: str, shown_as: str) -> int:
-    """Show an owner the results of all audits of a model, or of all models of their data."""
+    """Show an owner the results of audits.
+
+    They are those of all audits of a model, or of all models of the owner's data.
+    """
     from smalti import auditing
     from smalti.cli.opening import open_registry
     from smalti.json.text import as_json
@@ -147,13 +165,15 @@ def report(target: str, party: str, html: str | None, registry: str, shown_as: s
     is_flag=True,
     help="The ONNX model gives logits, not probabilities.",
 )
-@click.option("--html", metavar="FILE", help="Write a page with drawings; the file must not exist.")
+@click.option(
+    "--html", metavar="FILE", type=PLACE, help="Write a page with drawings; the file must not exist."
+)
 @format_option("human", "json")
 def model_file(html: str | None, shown_as: str, **options: Any) -> int:
-    """Attack a model file (safetensors, ONNX, skops) with the records that it was trained on.
+    """Attack a model file (safetensors, ONNX, skops).
 
-    The records are CSV or Parquet, with numbers as the model takes them. This is a study: it registers
-    nothing and fulfils no duty.
+    The attacks use the records that it was trained on, and others: CSV or Parquet, with numbers as the
+    model takes them. This is a study: it registers nothing and fulfils no duty.
     """
     from smalti.transforms.learning.installed import check_installed
 
@@ -176,19 +196,23 @@ def model_file(html: str | None, shown_as: str, **options: Any) -> int:
     return 0
 
 
-def _run_options(arguments: tuple[str, ...]) -> dict[str, Any]:
-    """The options that `smalti run` would get; wrong ones are reported as errors of this command."""
+def _run_options(arguments: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    """The options that `smalti run` would get, and those words of them that the settings file gives.
+
+    Wrong ones are reported as errors of this command.
+    """
     from smalti.cli.runs import run
 
     here = click.get_current_context()
     try:
-        options = run.make_context("smalti run", list(arguments)).params
+        context = run.make_context("smalti run", list(arguments), parent=here)
     except click.UsageError as error:
         message = f"{error.format_message()} (the arguments are those of `smalti run`)"
         raise click.UsageError(message, here) from None
+    options = context.params
     if options["dry_run"] or options["job"] is not None:
         raise click.UsageError("`--dry-run` and `--job` start no audit; `smalti plan` shows one.", here)
-    return options
+    return options, arguments_from_file(context)
 
 
 def _jobs(registry: str) -> "Jobs":

@@ -7,7 +7,10 @@ from smalti.cli.options import format_option, party_option, registry_option
 
 @click.group()
 def budget() -> None:
-    """Show the privacy loss of all releases about the same people, and what remains."""
+    """Show the privacy loss of all releases, and what remains.
+
+    Releases about the same people add up.
+    """
 
 
 _owner_option = party_option("OWNER", "An owner of the target; an IRI taken on trust.")
@@ -19,7 +22,10 @@ _owner_option = party_option("OWNER", "An owner of the target; an IRI taken on t
 @registry_option
 @format_option("human", "json")
 def budget_show(target: str, party: str, registry: str, shown_as: str) -> int:
-    """Show an owner the charges about a target's respondents, and what is left of each ceiling."""
+    """Show an owner the charges, and what is left.
+
+    The charges are those about the target's respondents; what is left is shown for each ceiling.
+    """
     from smalti import budgeting
     from smalti.cli.opening import open_registry
     from smalti.json.budgets import budget_json
@@ -49,7 +55,10 @@ def budget_show(target: str, party: str, registry: str, shown_as: str) -> int:
 def budget_forecast(  # noqa: PLR0913, PLR0917 (each an option)
     target: str, epsilon: str, delta: str, releases: int, party: str, registry: str, shown_as: str
 ) -> int:
-    """Show an owner how many more releases fit, and the bounds on what they reveal."""
+    """Show an owner how many more releases fit.
+
+    It also shows the bounds on what they reveal.
+    """
     from smalti import budgeting
     from smalti.cli.opening import open_registry
     from smalti.json.budgets import forecast_json

@@ -57,9 +57,10 @@ _FOLDER: click.Path = click.Path(path_type=Path, file_okay=False)
 )
 @format_option("human", "json")
 def compare(out: Path, paper_size: bool, shown_as: str, **changes: Any) -> int:
-    """Compare central and local differential privacy on generated data, as MOSAICrOWN D5.2 does.
+    """Compare central and local differential privacy.
 
-    A study: the noise comes from a seed, and nothing is released or registered.
+    It works on generated data, as MOSAICrOWN D5.2 does. A study: the noise comes from a seed, and
+    nothing is released or registered.
     """  # fmt: skip
     from dataclasses import replace
 

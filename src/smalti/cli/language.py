@@ -6,6 +6,7 @@ import click
 
 from smalti.cli.options import (
     FINDINGS,
+    PLACE,
     asker_options,
     bind_option,
     format_option,
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PLACE)
 @click.option("--dataset", metavar="DESCRIPTION", type=click.Path(),
               help="A CSVW description, or the data file beside it; columns must match it.")  # fmt: skip
 @click.option(
@@ -45,9 +46,10 @@ def check(  # noqa: PLR0913, PLR0917 (its options)
     bound: tuple[str, ...],
     shown_as: str,
 ) -> int:
-    """Check policy documents and report all findings; needs neither data nor network.
+    """Check policy documents and report all findings.
 
-    Documents that are checked together may inherit from each other. `-` is standard input.
+    Neither data nor network is needed. Documents that are checked together may inherit from
+    each other. `-` is standard input.
     """
     from pathlib import Path
 
@@ -87,13 +89,13 @@ def _paragraphs(document: "CheckedDocument") -> list[str]:
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PLACE)
 @click.option(
     "--check", "only_check", is_flag=True, help="Change nothing; exit code 1 when a file would change."
 )
 @click.option("--diff", is_flag=True, help="Show what would change; change nothing.")
 def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
-    """Lay out policy documents canonically, without changing their meaning.
+    """Lay out policy documents canonically; keep their meaning.
 
     `-` reads standard input and writes standard output.
     """
@@ -117,14 +119,15 @@ def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
 
 
 @click.command()
-@click.argument("file", metavar="POLICY")
+@click.argument("file", metavar="POLICY", type=PLACE)
 @click.option("--vocabulary", "vocabularies", multiple=True, metavar="FILE", type=click.Path(),
               help="Profiles, actions and left operands of your own; may be repeated.")  # fmt: skip
 @bind_option
 def offer(file: str, vocabularies: tuple[str, ...], bound: tuple[str, ...]) -> int:
-    """Write the public part of a policy as an offer of the Dataspace Protocol 2025-1.
+    """Write the public part of a policy as an offer to connectors.
 
-    Written are the terms that a requester must see, and none of the owner's internals.
+    It is an offer of the Dataspace Protocol 2025-1. Written are the terms that a requester must
+    see, and none of the owner's internals.
     """
     from pathlib import Path
 
@@ -136,10 +139,13 @@ def offer(file: str, vocabularies: tuple[str, ...], bound: tuple[str, ...]) -> i
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PLACE)
 @format_option("human", "json")
 def test(files: tuple[str, ...], shown_as: str) -> int:
-    """Run policy tests: requests, each with the decision, rules and plan that it expects."""
+    """Run policy tests: requests with the decisions they expect.
+
+    A test may also expect rules and a plan.
+    """
     from pathlib import Path
 
     from smalti.engine.backends.local import LocalBackend
@@ -181,7 +187,7 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
 @registry_option
 @format_option("human", "json")
 def decide(shown_as: str, explain: bool, **request: Any) -> int:
-    """Decide a request by the policies in the registry, with reasons.
+    """Decide a request by the registry's policies, with reasons.
 
     A request that is permitted only for some rows or columns, or with duties, is `limited`: exit code 1,
     unless --understands-limits states that the caller applies these limits.

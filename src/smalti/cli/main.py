@@ -13,11 +13,15 @@ import click
 
 from smalti.cli import audit as cli_audit
 from smalti.cli import budget as cli_budget
+from smalti.cli import keys as cli_keys
 from smalti.cli import language as cli_language
 from smalti.cli import registry as cli_registry
 from smalti.cli import runs as cli_runs
+from smalti.cli import vocabulary as cli_vocabulary
 from smalti.cli.interrupts import MESSAGE, noticed
-from smalti.cli.options import MACHINE, format_option, registry_option
+from smalti.cli.layout import SectionedGroup
+from smalti.cli.options import MACHINE, PLACE, format_option, registry_option
+from smalti.cli.settings import Choice
 
 _Ended = tuple[str, int]
 """The error to print, empty where the command printed it itself, and the exit code."""
@@ -67,16 +71,21 @@ def _ended() -> _Ended:
         return str(unforeseen(error)), MACHINE
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=SectionedGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="smalti", message="smalti %(version)s")
-def cli() -> None:
+@click.option("--settings", envvar="SMALTI_SETTINGS", metavar="FILE", type=PLACE,
+              help="Defaults of options.  [default: smalti.toml, if there is one]")  # fmt: skip
+@click.option("--no-settings", is_flag=True, help="Use no settings file.")
+@click.pass_context
+def cli(ctx: click.Context, settings: str | None, no_settings: bool) -> None:
     """Sanitize data as an ODRL policy requires, verify the result, and record it."""
+    ctx.obj = Choice(settings, no_settings)
 
 
 for _command in (
     cli_language.check, cli_language.fmt, cli_language.offer, cli_language.test, cli_language.decide,
     cli_runs.plan, cli_runs.run, cli_runs.verify, cli_runs.estimate,
-    cli_registry.policy, cli_registry.targets, cli_registry.vocabulary,
+    cli_registry.policy, cli_keys.keys, cli_registry.targets, cli_vocabulary.vocabulary,
     cli_budget.budget, cli_audit.audit,
 ):  # fmt: skip
     cli.add_command(_command)
@@ -86,7 +95,7 @@ for _command in (
 @registry_option
 @format_option("human", "json")
 def doctor(registry: str, shown_as: str) -> int:
-    """Show what is installed, what is missing, and the command that installs it."""
+    """Show what is installed, and what installs the rest."""
     from dataclasses import asdict
 
     from smalti.doctor import examine

@@ -1,11 +1,34 @@
 """Options that several commands share."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from smalti.cli.settings import SettingOption
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class _Place(click.types.StringParamType):
+    """A path as it was written, which a shell completes; the command itself says what is wrong with it."""
+
+    name = "path"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem]":
+        """Leave it to the shell."""
+        from click.shell_completion import CompletionItem
+
+        del ctx, param
+        return [CompletionItem(incomplete, type="file")]
+
+
+PLACE = _Place()
 
 FINDINGS, USAGE, MACHINE = 1, 2, 3
 """Exit codes besides 0."""
@@ -14,7 +37,8 @@ FINDINGS, USAGE, MACHINE = 1, 2, 3
 def registry_option(command: Command) -> Command:
     """`--registry`."""
     option = click.option(
-        "--registry", default="smalti.sqlite", show_default=True, metavar="FILE|URL",
+        "--registry", cls=SettingOption, setting="registry", default="smalti.sqlite",
+        show_default=True, metavar="FILE|URL", type=PLACE,
         help="The registry; created by the first run or policy.",
     )  # fmt: skip
     return option(command)
@@ -28,9 +52,27 @@ def format_option(*formats: str) -> Callable[[Command], Command]:
     )  # fmt: skip
 
 
-def party_option(metavar: str, help_: str, *, required: bool = True) -> Callable[[Command], Command]:
-    """`--as`, an IRI that is taken on trust."""
-    return click.option("--as", "party", required=required, metavar=metavar, help=help_)
+PARTIES = (
+    "--as names who asks and will get the result, --owner whose policy and data they are (the same party"
+    " where it is left out); smalti takes both on trust."
+)
+"""The one sentence about both, wherever both appear."""
+
+
+def party_option(
+    metavar: str, help_: str, *, required: bool = True, setting: str | None = "acting"
+) -> Callable[[Command], Command]:
+    """`--as`, an IRI that is taken on trust.
+
+    Args:
+        metavar: who it is.
+        help_: what the option says.
+        required: whether the command needs it.
+        setting: what of the settings file gives it; None: nothing.
+    """
+    return click.option(
+        "--as", "party", cls=SettingOption, setting=setting, required=required, metavar=metavar, help=help_
+    )
 
 
 def asker_options(required: bool) -> Callable[[Command], Command]:
@@ -41,8 +83,9 @@ def asker_options(required: bool) -> Callable[[Command], Command]:
             click.option("--purpose", metavar="PURPOSE", help="A name such as marketing, or an IRI."),
             party_option(
                 "PARTY",
-                "The requesting party, an IRI taken on trust: smalti authenticates nobody.",
+                "Who asks, an IRI taken on trust: smalti authenticates nobody.",
                 required=required,
+                setting="party",
             ),
         ):
             command = option(command)
@@ -63,7 +106,7 @@ def bind_option(command: Command) -> Command:
 def agreement_option(command: Command) -> Command:
     """`--as-agreement MESSAGE`."""
     option = click.option(
-        "--as-agreement", "agreement", metavar="MESSAGE",
+        "--as-agreement", "agreement", metavar="MESSAGE", type=PLACE,
         help="A ContractAgreementMessage or ContractAgreement, which counts in place of the policy that was"
         " offered, or of the policy in force with that uid, and may say no more than it.",
     )  # fmt: skip

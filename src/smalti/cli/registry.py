@@ -1,11 +1,15 @@
-"""The commands about the registry: policies, owners, keys, vocabularies, targets."""
+"""The commands about the registry: policies, owners, targets."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from smalti.cli import keys as cli_keys
+from smalti.cli.files import content_of
+from smalti.cli.layout import former
 from smalti.cli.options import (
+    PLACE,
     agreement_option,
     bind_option,
     format_option,
@@ -42,7 +46,10 @@ def targets() -> None:
 @click.option("--affected-by", "policy_uid", metavar="UID",
               help="Only outputs made under this policy, and outputs derived from them.")  # fmt: skip
 @party_option(
-    "OWNER", "Show recipients, folders and figures of what this party owns; taken on trust.", required=False
+    "OWNER",
+    "Show recipients, folders and figures of what this party owns; taken on trust.",
+    required=False,
+    setting=None,
 )
 @registry_option
 @format_option("human", "json", "turtle")
@@ -105,14 +112,17 @@ def _versions(
 
 @targets.command("withdraw")
 @click.argument("target", metavar="IRI")
-@click.option("--from", "file", required=True, metavar="FILE",
+@click.option("--from", "file", required=True, metavar="FILE", type=PLACE,
               help="A file with one respondent per line, as written in the respondent column.")  # fmt: skip
 @click.option("--column", metavar="NAME",
               help="The respondent column.  [default: the one that runs on the target used]")  # fmt: skip
 @party_option("OWNER", "An owner of the target; an IRI taken on trust.")
 @registry_option
 def targets_withdraw(target: str, file: str, column: str | None, party: str, registry: str) -> int:
-    """Leave respondents out of every later run on a target and on what is made from it."""
+    """Leave respondents out of every later run on a target.
+
+    They are left out of runs on what is made from it, too.
+    """
     from smalti.cli.opening import open_registry
     from smalti.policy.decide.names import iri
 
@@ -166,12 +176,19 @@ def _version_json(
 
 @click.group()
 def policy() -> None:
-    """Put policies in force, list and revoke them; manage keys and owners."""
+    """Put policies in force, list and revoke them; manage owners."""
+
+
+for _name, _command in (
+    ("new-key", cli_keys.new), ("sign", cli_keys.sign), ("trust", cli_keys.trust),
+    ("distrust", cli_keys.distrust), ("keys", cli_keys.list_),
+):  # fmt: skip
+    policy.add_command(former(_command, _name, f"smalti keys {_command.name}"))
 
 
 @policy.command("add")
-@click.argument("file", metavar="FILE")
-@click.option("--signature", metavar="FILE",
+@click.argument("file", metavar="FILE", type=PLACE)
+@click.option("--signature", metavar="FILE", type=PLACE,
               help="A detached signature; required once a key is trusted for the owner.")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace the policies in force under the same uids.")
 @agreement_option
@@ -207,7 +224,7 @@ def policy_add(  # noqa: PLR0913, PLR0917 (its options)
     from smalti.policy.decide.names import iri
     from smalti.show.terminal import console, show_warnings
 
-    signed = None if signature is None else _content(signature, "a detached signature")
+    signed = None if signature is None else content_of(signature, "a detached signature")
     opened, issuer = open_registry(registry), iri(party, "--as")
     document = _to_add(file, agreement, bound, opened, issuer)
     added = opened.add_policy(document, agreement or file, issuer, signature=signed, replaces=replace)
@@ -240,118 +257,10 @@ def _to_add(
         return opened.policies.in_force(uid, issuer, None)
 
     if agreement is None:
-        return bound_document(_content(file, "a policy document"), file, binding, stored, words)
+        return bound_document(content_of(file, "a policy document"), file, binding, stored, words)
     from smalti.agreeing import agreed_document
 
     return agreed_document(file, agreement, binding, stored, words)
-
-
-def _content(file: str, expected: str) -> bytes:
-    from smalti.errors import UsageError
-
-    try:
-        return Path(file).read_bytes()
-    except OSError:
-        raise UsageError(file, "the file cannot be read", expected, "check the path") from None
-
-
-@policy.command("new-key")
-@click.option("--private", required=True, metavar="FILE", help="File for the private key; keep it secret.")
-@click.option("--public", required=True, metavar="FILE", help="File for the public key.")
-def policy_new_key(private: str, public: str) -> int:
-    """Create a key pair that signs policies (Ed25519); overwrites nothing."""
-    from smalti.engine.registry.signatures import new_key
-
-    for file, content in zip((private, public), new_key(), strict=True):
-        _write_new(file, content)
-    click.echo(f"created: {private}, {public}")
-    return 0
-
-
-def _write_new(file: str, content: bytes) -> None:
-    """A new file that its owner alone can read."""
-    import os
-
-    from smalti.errors import UsageError
-
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError:
-        raise UsageError(file, "the file cannot be created", "a file that does not exist") from None
-    with os.fdopen(descriptor, "wb") as opened:
-        opened.write(content)
-
-
-@policy.command("sign")
-@click.argument("file", metavar="FILE")
-@click.option("--key", required=True, metavar="FILE", help="An Ed25519 private key, PEM without password.")
-@click.option("--out", metavar="FILE", help="File for the signature.  [default: FILE.jws]")
-def policy_sign(file: str, key: str, out: str | None) -> int:
-    """Sign the bytes of a document: write a detached JWS for `policy add --signature`."""
-    from smalti.engine.registry.signatures import sign
-    from smalti.errors import UsageError
-
-    signature = sign(_content(file, "a policy document"), _content(key, "a private key"), key)
-    place = Path(out or f"{file}.jws")
-    try:
-        place.write_bytes(signature)
-    except OSError:
-        raise UsageError(
-            str(place), "the signature cannot be written", "a file that can be written"
-        ) from None
-    click.echo(f"signed: {place}")
-    return 0
-
-
-@policy.command("trust")
-@click.argument("key", metavar="FILE")
-@party_option("OWNER", "Whose policies the key signs; an IRI taken on trust.")
-@registry_option
-def policy_trust(key: str, party: str, registry: str) -> int:
-    """Trust a public key to sign for an owner, whose policies must be signed from then on."""
-    from smalti.cli.opening import open_registry
-    from smalti.policy.decide.names import iri
-
-    owner = iri(party, "--as")
-    trusted = open_registry(registry).trust_key(owner, _content(key, "a public key"), by=owner)
-    click.echo(f"trusted for {owner}: {trusted.thumbprint}")
-    return 0
-
-
-@policy.command("distrust")
-@click.argument("thumbprint", metavar="THUMBPRINT")
-@party_option("OWNER", "Whose key it is; an IRI taken on trust.")
-@registry_option
-def policy_distrust(thumbprint: str, party: str, registry: str) -> int:
-    """Stop trusting a key: policies that it signed only prohibit, until they are signed anew."""
-    from smalti.cli.opening import open_registry
-    from smalti.policy.decide.names import iri
-
-    owner = iri(party, "--as")
-    open_registry(registry).revoke_key(owner, thumbprint, by=owner)
-    click.echo(f"no longer trusted for {owner}: {thumbprint}")
-    return 0
-
-
-@policy.command("keys")
-@registry_option
-@format_option("human", "json")
-def policy_keys(registry: str, shown_as: str) -> int:
-    """List the keys that are, or were, trusted to sign policies."""
-    from smalti.cli.opening import open_registry
-    from smalti.json.registry import key_json
-    from smalti.json.text import as_json
-    from smalti.show.registry import show_keys
-    from smalti.show.terminal import console
-
-    keys = open_registry(registry).list_keys()
-    if shown_as == "json":
-        click.echo(as_json([key_json(key) for key in keys]), nl=False)
-    elif keys:
-        show_keys(console(), keys)
-    else:
-        click.echo(f"no key is trusted in {registry}")
-    return 0
 
 
 @policy.command("list")
@@ -378,7 +287,7 @@ def policy_list(registry: str, shown_as: str) -> int:
 
 @policy.command("revoke")
 @click.argument("uid", metavar="UID")
-@click.option("--as", "party", required=True, metavar="OWNER", help="Its issuer or an owner; on trust.")
+@party_option("OWNER", "Its issuer or an owner; on trust.")
 @registry_option
 def policy_revoke(uid: str, party: str, registry: str) -> int:
     """Revoke a policy, and with it what it implied."""
@@ -394,7 +303,7 @@ def policy_revoke(uid: str, party: str, registry: str) -> int:
 @click.argument("target", required=False, metavar="[IRI]")
 @click.option("--add", "new", metavar="PARTY", help="A party to add to the owners of a source.")
 @click.option("--remove", "old", metavar="PARTY", help="A party to remove from the owners of a source.")
-@click.option("--as", "party", metavar="OWNER", help="An owner of the source; an IRI taken on trust.")
+@party_option("OWNER", "An owner of the source; an IRI taken on trust.", required=False)
 @registry_option
 def policy_owners(
     target: str | None, new: str | None, old: str | None, party: str | None, registry: str
@@ -417,95 +326,4 @@ def policy_owners(
             opened.remove_owner(place, iri(old, "--remove"), by=by)
     shown = [asset for asset in opened.assets() if target in (None, asset.iri)]
     show_owners(console(), [(asset, opened.owners(asset.iri)) for asset in shown])
-    return 0
-
-
-@click.group()
-def vocabulary() -> None:
-    """Manage vocabularies: groups, purposes, actions, profiles and operands of this data market.
-
-    A decision about a target uses only the vocabularies of its owners, and of authorities that they trust.
-    """
-
-
-@vocabulary.command("add")
-@click.argument("file", metavar="FILE")
-@click.option(
-    "--name", metavar="NAME", help="The name under which it is stored.  [default: the file's name]"
-)
-@party_option("PARTY", "Who adds it; of assets, only an owner may. An IRI taken on trust.")
-@registry_option
-def vocabulary_add(file: str, name: str | None, party: str, registry: str) -> int:
-    """Put a vocabulary (Turtle or JSON-LD) in force; it replaces the previous one of that name."""
-    from smalti.cli.opening import open_registry
-    from smalti.policy.decide.names import iri
-
-    document, by = _content(file, "a vocabulary in Turtle or JSON-LD"), iri(party, "--as")
-    stored = open_registry(registry).add_hierarchy(document, name or Path(file).name, by)
-    click.echo(f"in force: {stored.name}, version {stored.number}")
-    return 0
-
-
-@vocabulary.command("trust")
-@click.argument("authority", metavar="PARTY")
-@party_option("PARTY", "For whose targets the vocabularies count; an IRI taken on trust.")
-@registry_option
-def vocabulary_trust(authority: str, party: str, registry: str) -> int:
-    """Trust the vocabularies of a party, such as the market's operator, for what you own."""
-    from smalti.cli.opening import open_registry
-    from smalti.policy.decide.names import iri
-
-    owner, trusted = iri(party, "--as"), iri(authority, "the party")
-    open_registry(registry).trust_authority(owner, trusted, by=owner)
-    click.echo(f"trusted: the vocabularies of {trusted} count for what {owner} owns")
-    return 0
-
-
-@vocabulary.command("distrust")
-@click.argument("authority", metavar="PARTY")
-@party_option("PARTY", "Who trusted that party; an IRI taken on trust.")
-@registry_option
-def vocabulary_distrust(authority: str, party: str, registry: str) -> int:
-    """Stop trusting the vocabularies of a party."""
-    from smalti.cli.opening import open_registry
-    from smalti.policy.decide.names import iri
-
-    owner, trusted = iri(party, "--as"), iri(authority, "the party")
-    open_registry(registry).distrust_authority(owner, trusted, by=owner)
-    click.echo(f"no longer trusted: {trusted}")
-    return 0
-
-
-@vocabulary.command("list")
-@registry_option
-@format_option("human", "json")
-def vocabulary_list(registry: str, shown_as: str) -> int:
-    """List the vocabularies that are, or were, in force."""
-    from smalti.cli.opening import open_registry
-    from smalti.json.registry import vocabulary_json
-    from smalti.json.text import as_json
-    from smalti.show.registry import show_vocabularies
-    from smalti.show.terminal import console
-
-    stored = open_registry(registry).list_hierarchies()
-    if shown_as == "json":
-        click.echo(as_json([vocabulary_json(vocabulary) for vocabulary in stored]), nl=False)
-    elif stored:
-        show_vocabularies(console(), stored)
-    else:
-        click.echo(f"no vocabulary is stored in {registry}")
-    return 0
-
-
-@vocabulary.command("remove")
-@click.argument("name", metavar="NAME")
-@party_option("PARTY", "Who added it; an IRI taken on trust.")
-@registry_option
-def vocabulary_remove(name: str, party: str, registry: str) -> int:
-    """Take a vocabulary out of force."""
-    from smalti.cli.opening import open_registry
-    from smalti.policy.decide.names import iri
-
-    open_registry(registry).remove_hierarchy(name, iri(party, "--as"))
-    click.echo(f"removed: {name}")
     return 0

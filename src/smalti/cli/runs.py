@@ -1,14 +1,18 @@
 """The commands about data: plan, run, verify, estimate."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from smalti.cli.layout import TunedCommand
 from smalti.cli.options import (
     FINDINGS,
+    PARTIES,
+    PLACE,
     agreement_option,
     asker_options,
     bind_option,
@@ -17,23 +21,28 @@ from smalti.cli.options import (
     registry_option,
     statement_options,
 )
+from smalti.cli.settings import FROM_FILE, AdvancedOption, SettingOption
 
 if TYPE_CHECKING:
     from smalti.api import PolicyDocument
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_advanced = partial(click.option, cls=AdvancedOption)
+
 
 def _engine_options(command: Command) -> Command:
     for option in (
-        click.option("--fragments", type=click.IntRange(1), metavar="N",
-                     help="Maximum number of kernels that share the work; changes the result only with"
-                     " --first-cuts sampled."
-                     "  [default: the engine's choice]"),
-        click.option("--conf", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of Spark."),
-        click.option("--master", metavar="URL",
-                     help="The Spark master, such as spark://host:7077.  [default: this machine]"),
-        click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True),
+        _advanced("--fragments", setting="fragments", type=click.IntRange(1), metavar="N",
+                  help="Maximum number of kernels that share the work; changes the result only with"
+                  " --first-cuts sampled."
+                  "  [default: the engine's choice]"),
+        _advanced("--conf", "settings", setting="conf", multiple=True, metavar="KEY=VALUE",
+                  help="A setting of Spark."),
+        _advanced("--master", setting="master", metavar="URL",
+                  help="The Spark master, such as spark://host:7077.  [default: this machine]"),
+        _advanced("--engine", setting="engine", type=click.Choice(["local", "spark"]),
+                  default="local", show_default=True, help="Where the work is done."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -41,23 +50,24 @@ def _engine_options(command: Command) -> Command:
 
 def _run_options(command: Command) -> Command:
     for option in (
-        click.option("--cut-threshold", type=click.IntRange(0), default=256, show_default=True,
-                     metavar="T", help="Partitions of at most T distinct tuples take their best cut."),
-        click.option("--first-cuts", type=click.Choice(["exact", "sampled"]), default="exact",
-                     show_default=True,
-                     help="How to cut a large table into fragments: `sampled` reads it less often, and the"
-                     " result then depends on --fragments."),
-        click.option("--rows-per-part", type=click.IntRange(1), metavar="N",
-                     help="Maximum rows of each part; implies --parts.  [default with --parts: 1,000,000]"),
-        click.option("--parts", is_flag=True, help="Write the output as several files."),
+        _advanced("--cut-threshold", setting="cut_threshold", type=click.IntRange(0), default=256,
+                  show_default=True, metavar="T",
+                  help="Partitions of at most T distinct tuples take their best cut."),
+        _advanced("--first-cuts", setting="first_cuts",
+                  type=click.Choice(["exact", "sampled"]), default="exact", show_default=True,
+                  help="How to cut a large table into fragments: `sampled` reads it less often, and the"
+                  " result then depends on --fragments."),
+        _advanced("--rows-per-part", type=click.IntRange(1), metavar="N",
+                  help="Maximum rows of each part; implies --parts.  [default with --parts: 1,000,000]"),
+        _advanced("--parts", is_flag=True, help="Write the output as several files."),
         click.option("--output-format", type=click.Choice(["csv", "parquet"]), default="csv",
                      show_default=True),
         _engine_options,
-        click.option("--signature", metavar="FILE",
+        click.option("--signature", metavar="FILE", type=PLACE,
                      help="The policy's detached signature; required once a key is trusted for its owner."),
         parameter_option,
         statement_options,
-        click.option("--query", metavar="FILE",
+        click.option("--query", metavar="FILE", type=PLACE,
                      help="The statistics to release under a policy with differential privacy; optional"
                      " where it permits exactly one."),
         click.option("--one-row-each", is_flag=True,
@@ -66,10 +76,11 @@ def _run_options(command: Command) -> Command:
                      help="The column that identifies respondents, where neither policy nor description"
                      " names it. Whoever submits the policy must own the data."),
         click.option("--rule", metavar="UID", help="The permission to use, where several match."),
-        click.option("--owner", metavar="PARTY",
+        click.option("--owner", cls=SettingOption, setting="owner", metavar="PARTY",
                      help="Who submits the policy and binds the data, an IRI taken on trust."
                      "  [default: the --as party]"),
-        click.option("--data", "bindings", multiple=True, required=True, metavar="IRI=PATH",
+        click.option("--data", "bindings", cls=SettingOption, setting="data", multiple=True, required=True,
+                     metavar="IRI=PATH",
                      help="Bind the target to a CSV or Parquet file, a folder of such files that are one"
                      " table, or CSVW metadata of either; in a store by its address, s3://BUCKET/KEY."),
     ):  # fmt: skip
@@ -78,14 +89,14 @@ def _run_options(command: Command) -> Command:
 
 
 _workspace_option = click.option(
-    "--workspace", metavar="DIR",
+    "--workspace", cls=AdvancedOption, setting="workspace", metavar="DIR", type=PLACE,
     help="Folder for private temporary files; on a cluster one that all workers see."
     "  [default: the system's folder for temporary files]",
 )  # fmt: skip
 
 
-@click.command()
-@click.argument("policy", metavar="POLICY")
+@click.command(cls=TunedCommand, epilog=PARTIES)
+@click.argument("policy", metavar="POLICY", type=PLACE)
 @agreement_option
 @bind_option
 @_run_options
@@ -94,9 +105,9 @@ _workspace_option = click.option(
 @registry_option
 @format_option("human", "json")
 def plan(policy: str, **options: Any) -> int:
-    """Show what a run would do to each column of the data, and why; write nothing.
+    """Show what a run would do to each column, and why.
 
-    With --as the request is decided first; without it no decision is made.
+    Nothing is written. With --as the request is decided first; without it no decision is made.
     """
     return _plan(policy, **options)
 
@@ -124,21 +135,38 @@ def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dic
 
     bind, agreement = pairs(options.pop("bound")), options.pop("agreement")
     bound = _bound(options)
-    (target,) = bound["data"] if len(bound["data"]) == 1 else (None,)
-    document = api.load_policy(
+    load = partial(
+        api.load_policy,
         policy,
         registry=bound["registry"],
         issuer=bound["owner"] or bound["party"],
-        target=target,
         bind=bind,
         as_agreement=agreement,
     )
-    return document, bound
+    if len(bound["data"]) > 1 and click.get_current_context().get_parameter_source("bindings") is FROM_FILE:
+        bound["data"] = _named_by(load(target=None), bound["data"])
+    (target,) = bound["data"] if len(bound["data"]) == 1 else (None,)
+    return load(target=target), bound
 
 
-@click.command()
-@click.argument("policy", metavar="POLICY")
-@click.option("--out", required=True, metavar="DIR", help="The output folder; it must not exist.")
+def _named_by(document: "PolicyDocument", data: Mapping[str, str]) -> Mapping[str, str]:
+    """Of the data that the settings file binds, the one that a policy is about."""
+    from smalti.errors import UsageError
+
+    targets = sorted({*data} & document.policy.targets)
+    if len(targets) != 1:
+        listed = ", ".join(targets or sorted(data))
+        problem = "several targets of the policy are" if targets else "no target of the policy is"
+        raise UsageError(
+            document.name, f"{problem} bound by the settings file ({listed})", "one", "give --data IRI=PATH"
+        )
+    return {targets[0]: data[targets[0]]}
+
+
+@click.command(cls=TunedCommand, epilog=PARTIES)
+@click.argument("policy", metavar="POLICY", type=PLACE)
+@click.option("--out", cls=SettingOption, setting="out", required=True, metavar="DIR", type=PLACE,
+              help="The output folder; it must not exist.")  # fmt: skip
 @click.option(
     "--dry-run", is_flag=True, help="Decide and plan, and show what would stop the run; write nothing."
 )
@@ -150,7 +178,10 @@ def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dic
 @registry_option
 @format_option("human", "json")
 def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -> int:
-    """Run a policy on data: decide, transform, verify, certify, register; all or nothing."""
+    """Run a policy on data, and record the result: all or nothing.
+
+    A run decides the request, transforms the data, verifies the output, certifies and registers it.
+    """
     if dry_run:
         _refuse_taken(out)
         return _plan(policy, workspace=Path(out).parent, is_dry_run=True, **options)
@@ -264,15 +295,15 @@ def _show_denial(decision: Any, shown_as: str) -> None:
         show_decision(console(), decision)
 
 
-@click.command()
-@click.argument("output", metavar="FOLDER|IRI")
+@click.command(cls=TunedCommand)
+@click.argument("output", metavar="FOLDER|IRI", type=PLACE)
 @click.option("--data", metavar="PATH", help="The owner's data: runs the recorded plan again and compares.")
 @_engine_options
 @_workspace_option
 @registry_option
 @format_option("human", "json")
 def verify(output: str, data: str | None, registry: str, shown_as: str, **engine: Any) -> int:
-    """Verify a published output: its bytes, its promises and its record.
+    """Verify a published output: bytes, promises and record.
 
     An output that the registry did not record is a finding (exit code 1): its certificate is unsigned.
     """
@@ -292,14 +323,17 @@ def verify(output: str, data: str | None, registry: str, shown_as: str, **engine
 
 
 @click.command()
-@click.argument("output", metavar="FOLDER|FILE")
-@click.option("--certificate", metavar="FILE",
+@click.argument("output", metavar="FOLDER|FILE", type=PLACE)
+@click.option("--certificate", metavar="FILE", type=PLACE,
               help="The certificate that states the noise.  [default: the one in the folder]")  # fmt: skip
 @click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
               show_default=True, help="Confidence of each interval by itself.")  # fmt: skip
 @format_option("human", "json")
 def estimate(output: str, certificate: str | None, confidence: float, shown_as: str) -> int:
-    """Estimate shares and means from a table of perturbed records; needs only what was published."""
+    """Estimate shares and means from perturbed records.
+
+    Only what was published is needed.
+    """
     from smalti import api
     from smalti.json.estimates import estimates_json
     from smalti.json.text import as_json

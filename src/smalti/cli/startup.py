@@ -41,12 +41,16 @@ def without_pandas(arguments: Sequence[str]) -> Iterator[None]:
     if {"pyarrow", _LEFT_OUT} & sys.modules.keys() or any("spark" in argument for argument in arguments):
         yield
         return
-    finder = _Absent()
-    sys.meta_path.insert(0, finder)
+    sys.meta_path.insert(0, _Absent())
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
+        let_pandas_in()
+
+
+def let_pandas_in() -> None:
+    """End what `without_pandas` began: Spark is spoken of in the settings file."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Absent)]
 
 
 class _Absent:

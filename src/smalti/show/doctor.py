@@ -17,4 +17,4 @@ def show_doctor(out: Console, checks: "Iterable[Check]") -> None:
         line = Text.assemble((f"{mark}  ", style), f"{check.name:14}", f" {check.found}")
         if not check.is_there:
             line.append(f"   for {check.needed_for}: {check.mend}")
-        out.print(line)
+        out.print(line, soft_wrap=True)  # a command that is broken over lines is none
