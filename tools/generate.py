@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from generators import architecture, odrl_examples
+from generators import architecture, odrl_examples, short_form
 from generators.editor_schema import editor_schema
 from generators.expressible import EXPRESSIBLE
 from generators.property_meanings import MEANINGS
@@ -373,13 +373,37 @@ def _code(entry: codes.Code, examples: Mapping[str, str]) -> str:
 def _examples() -> dict[str, str]:
     """Of each code, what is shown of the smallest document with it, from the tests."""
     examples: dict[str, tuple[int, int, str]] = {}
-    for path in sorted((*(TESTS / "bad").glob("*.jsonld"), *(TESTS / "good").glob("*.jsonld"))):
+    for path in sorted(
+        (
+            *(TESTS / "bad").glob("*.jsonld"),
+            *(TESTS / "bad").glob("*.yaml"),
+            *(TESTS / "good").glob("*.jsonld"),
+        )
+    ):
         parsed = parse(path.read_bytes(), path.name)
         for diagnostic in parsed.diagnostics:
             shown = render_human([diagnostic], parsed.text)
             rank = (len(parsed.diagnostics), len(parsed.text), shown)
             examples[diagnostic.code] = min(examples.get(diagnostic.code, rank), rank)
     return {code: shown for code, (_, _, shown) in examples.items()}
+
+
+_SHORT_FORM = """\
+# The words of the short form
+
+The short form is a policy in YAML, for people: [how to write one](how-to/write-a-policy.md). Each word
+stands for a word of the [policy language](policy-language.md), which says what it means in full. A file
+that ends in `.yaml` or `.yml` is a short form. It is at most 200,000 characters long, and uses no anchors,
+aliases, tags or directives of YAML, and each key once. Every plain value that is not a number of JSON,
+`true`, `false` or nothing is a text: `no` and `2026-01-01` are texts."""
+
+
+def _short_form() -> str:
+    return _page(_SHORT_FORM, short_form.page())
+
+
+def _short_schema() -> str:
+    return _json(short_form.schema()) + "\n"
 
 
 def _policy_schema() -> str:
@@ -402,7 +426,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "diagnostics.md": diagnostics,
     "odrl-examples.md": odrl_examples.page,
     "architecture.md": partial(architecture.page, ROOT),
+    "short-form.md": _short_form,
     "../vocab/policy.schema.json": _policy_schema,
+    "../vocab/short-form.schema.json": _short_schema,
     "../vocab/shapes.ttl": shapes,
     "../vocab/profile.ttl": profile,
 }

@@ -283,11 +283,16 @@ def _write_new(file: str, content: bytes) -> None:
 @click.option("--key", required=True, metavar="FILE", help="An Ed25519 private key, PEM without password.")
 @click.option("--out", metavar="FILE", help="File for the signature.  [default: FILE.jws]")
 def policy_sign(file: str, key: str, out: str | None) -> int:
-    """Sign the bytes of a document: write a detached JWS for `policy add --signature`."""
+    """Sign the bytes of a document: write a detached JWS for `policy add --signature`.
+
+    Of a short form, the bytes of its JSON-LD are signed, which are what is stored.
+    """
     from smalti.engine.registry.signatures import sign
     from smalti.errors import UsageError
+    from smalti.policy.read.parse import json_ld_document
 
-    signature = sign(_content(file, "a policy document"), _content(key, "a private key"), key)
+    document = json_ld_document(_content(file, "a policy document"), file)
+    signature = sign(document, _content(key, "a private key"), key)
     place = Path(out or f"{file}.jws")
     try:
         place.write_bytes(signature)
