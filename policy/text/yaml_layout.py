@@ -86,4 +86,4 @@ def _resolved(number: str) -> str:
     from yaml.nodes import ScalarNode  # noqa: PLC0415 (likewise)
     from yaml.resolver import Resolver  # noqa: PLC0415
 
-    return str(Resolver().resolve(ScalarNode, number, (True, False)))
+    return str(Resolver().resolve(ScalarNode, number, (True, False)))  # type: ignore[no-untyped-call]

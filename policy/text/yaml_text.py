@@ -216,5 +216,5 @@ def _text(event: Any, pointer: str) -> JsonString:
     return JsonString(event.value, _place(event, pointer))
 
 
-def _place(event: "Event", pointer: str) -> Place:
+def _place(event: Any, pointer: str) -> Place:
     return Place(event.start_mark.index, event.end_mark.index, pointer)
