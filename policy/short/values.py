@@ -34,6 +34,8 @@ class Faults:
         near = did_you_mean(key.text, words) if len(self.all) < _MOST_SUGGESTIONS else ""
         if key.text in ODRL_WORDS:
             near = f"write `{ODRL_WORDS[key.text]}`"
+        if key.text.startswith("@"):
+            near = "leave it out: contexts and types are filled in"
         help_ = near or "docs/how-to/write-a-policy.md lists the words of the short form"
         self.all.append(JsonFault("P111", f"{shown(key.text)} is no word of {where}", key.place, help_))
 

@@ -67,7 +67,6 @@ ODRL_WORDS: Final[Mapping[str, str]] = MappingProxyType({
     "uid": "policy", "assigner": "owner", "assignee": "party", "permission": "permit",
     "prohibition": "prohibit", "obligation": "oblige", "constraint": "constraints",
     "refinement": "refinements", "duties": "duty", "remedies": "remedy", "release": "released",
-    "@context": "nothing: contexts are filled in",
 })  # fmt: skip
 """What people write who know ODRL, with the word of the short form."""
 
