@@ -113,8 +113,9 @@ def _annotations(
     choices: Mapping[str, object] | None = None
     for name, parameter in parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            (of,) = typing.get_args(expected.pop(name))
-            choices = typing.get_type_hints(of, localns=dict(_LATE))
+            # Words of policies have no types here: the reader of policies checks them.
+            for of in typing.get_args(expected.pop(name)):
+                choices = typing.get_type_hints(of, localns=dict(_LATE))
     return expected, choices
 
 

@@ -110,7 +110,7 @@ class Reader:
     """Likewise."""
 
     def new(self, connection: Connection, document: bytes, name: str, issuer: IRI) -> NewPolicies:
-        """The policies of a document that is not stored yet.
+        """The policies of a document that is not stored yet; of a short form, its JSON-LD is stored.
 
         Raises:
             PolicyError: it has errors.
@@ -127,12 +127,17 @@ class Reader:
                 inherited.update(uids_of(policy))
             return policy
 
-        from smalti.policy.read.parse import parse, require_bound  # noqa: PLC0415 (slow; not every command needs it)
+        from smalti.policy.read.parse import (  # noqa: PLC0415 (slow; not every command needs it)
+            json_ld_document,
+            parse,
+            require_bound,
+        )
 
         declared = current.of(issuer)
         parsed = parse(document, name, stored, declared.hierarchies)
         if not parsed.policies:
             require_bound(parsed)  # raises, with every problem of the document
+        document = json_ld_document(document, name)
         if not parents:
             self._alone[digest_of(document), name, declared.key] = parsed.policies
         return NewPolicies(parsed.policies, document, name, issuer, parents, frozenset(inherited))

@@ -46,7 +46,7 @@ class Policies:
             facts = shared.facts(connection)
             ending = _policies.replaced(connection, facts, new) if replaces else ()
             _policies.check_new(connection, reader, facts, new, ending)
-            key = _keys.check_signature(connection, issuer, document, signature, name)
+            key = _keys.check_signature(connection, issuer, new.document, signature, name)
             return _Addition(facts, ending, _keys.signed(key, signature))
 
         def write(connection: Connection, checked: _Addition) -> tuple[StoredPolicy, ...]:

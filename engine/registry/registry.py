@@ -199,10 +199,10 @@ class Registry:
         recorded: when one of them ends, the policy may prohibit only.
 
         Args:
-            document: the bytes of the policy document.
-            name: of the document, for messages.
+            document: the bytes of the policy document; of a short form, its JSON-LD is stored.
+            name: of the document, for messages; one that ends in `.yaml` or `.yml` is a short form.
             issuer: who adds it; asserted by the caller.
-            signature: a detached JWS of the document's bytes (see `signatures`); needed once a key is
+            signature: a detached JWS of the bytes that are stored (see `signatures`); needed once a key is
                 trusted for the issuer.
             replaces: end what is in force under the same policy uids at once, where the issuer may.
 

@@ -33,7 +33,7 @@ from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.findings.render import render_human
 from smalti.policy.model.iris import normalised_column
 from smalti.policy.model.model import Number, Policy
-from smalti.policy.read.parse import ParsedDocument, parse_all
+from smalti.policy.read.parse import ParsedDocument, json_ld_document, parse_all
 from smalti.vocab.terms import IRI
 
 
@@ -71,7 +71,8 @@ def _documents(file: CaseFile, hierarchies: Hierarchies) -> list[tuple[ParsedDoc
         if document.errors:
             problem = f"a policy has errors\n{render_human(document.errors, document.text)}"
             raise UsageError(str(file.path), problem, "policies without errors", "correct the policy first")
-    return list(zip(parsed, contents, strict=True))
+    stored = map(json_ld_document, contents, names)
+    return list(zip(parsed, stored, strict=True))
 
 
 def _hierarchies(file: CaseFile) -> Hierarchies:

@@ -54,8 +54,11 @@ def read_nodes(text: str, findings: Findings) -> list[tuple[Node, Terms]]:
     value, faults = read(text)
     for fault in faults:
         findings.error(fault.code, fault.place, fault.message, fault.help)
-    if value is None or findings.has_errors:
-        return []
+    return [] if value is None or findings.has_errors else nodes_of(value, findings)
+
+
+def nodes_of(value: JsonValue, findings: Findings) -> list[tuple[Node, Terms]]:
+    """The policies of a JSON-LD document as nodes, as `read_nodes`."""
     nodes = [pair for part in _parts(value, findings) for pair in _expand(part, findings)]
     # Policies in the document's order, whatever context they share.
     return link(sorted(nodes, key=lambda pair: pair[0].place.start), findings) if nodes else []

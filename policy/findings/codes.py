@@ -27,6 +27,16 @@ TABLE: Final = (
     Code("P107", "broken character", "a string contains half of a surrogate pair."),
     Code("P108", "too many values", "a policy document has at most 50,000 values."),
     Code("P109", "unreadable document", "the document cannot be read."),
+    # The short form
+    Code(
+        "P110",
+        "not YAML",
+        "the text does not follow the grammar of YAML, or uses a part that the short form does not have.",
+    ),
+    Code("P111", "no word of the short form", "the short form has no such word in this place."),
+    Code("P112", "unusable value", "the word of the short form takes another kind of value."),
+    Code("P113", "word out of place", "the word of the short form has a meaning, but not in this place."),
+    Code("P114", "not in the short form", "the policy says what the short form has no word for."),
     # JSON-LD
     Code("P201", "not a policy document", "a document is one policy object, or a list of them."),
     Code("P202", "context missing", "`@context` defines the meaning of a document's words."),

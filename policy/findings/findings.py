@@ -98,6 +98,10 @@ class Findings:
         """Refuse a feature by its name."""
         self.error("P390", place, f"{feature} is not implemented yet", help_)
 
+    def add(self, diagnostic: Diagnostic) -> None:
+        """A finding of another collector of the same document."""
+        self._diagnostics.append(diagnostic)
+
     def did_you_mean(self, word: str, words: Iterable[str]) -> str:
         """The nearest word as a `help`; none after `MOST` suggestions for one document."""
         return did_you_mean(word, words) if next(self._suggestions) <= MOST else ""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 
 from smalti.policy.findings.diagnostics import Diagnostic
+from smalti.policy.short.source import looks_short
 
 _WIDEST = 120
 _SECRETS = frozenset({"P430"})
@@ -17,8 +18,8 @@ def render_human(diagnostics: Iterable[Diagnostic], text: str) -> str:
         diagnostics: the findings about one document.
         text: that document's characters.
     """
-    # The text may be a data file, passed by mistake: only lines of JSON-LD are shown.
-    lines = text.split("\n") if '"@context"' in text else []
+    # The text may be a data file, passed by mistake: only lines of policies are shown.
+    lines = text.split("\n") if '"@context"' in text or looks_short(text) else []
     return "\n".join(_paragraph(diagnostic, lines) for diagnostic in diagnostics)
 
 

@@ -9,11 +9,13 @@ from typing import Final
 
 from smalti.errors import PolicyError
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
+from smalti.policy.document.context import Terms
 from smalti.policy.document.nodes import Node
-from smalti.policy.document.serializations import read_nodes
+from smalti.policy.document.serializations import nodes_of, read_nodes
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import Findings
 from smalti.policy.findings.render import render_human
+from smalti.policy.findings.short_words import in_short_words
 from smalti.policy.model.binding import NOTHING_BOUND, PARTS, Binding, unbound
 from smalti.policy.model.model import Policy
 from smalti.policy.read.documents import check_described_once, names_unknown_profile, read_policy
@@ -28,6 +30,7 @@ from smalti.policy.read.inheritance import (
 )
 from smalti.policy.read.templates import bind, report
 from smalti.policy.read.values import Scope
+from smalti.policy.short.source import ENDINGS, ShortSource, is_short, read_source
 from smalti.policy.text.json_text import Place
 
 MAX_BYTES: Final = 1024 * 1024
@@ -49,7 +52,7 @@ class ParsedDocument:
     diagnostics: tuple[Diagnostic, ...]
     """All findings, by place."""
     digest: str
-    """`sha256:` and hexadecimal digits, of the document's bytes."""
+    """`sha256:` and hexadecimal digits, of the document's bytes; of a short form, of its JSON-LD."""
     text: str
     """The document's characters, for rendering; empty when they could not be read."""
 
@@ -70,6 +73,8 @@ class _Draft:
     text: str
     digest: str
     """Hexadecimal."""
+    short: ShortSource | None
+    """The JSON-LD of a short form; None for any other document."""
     findings: Findings
     hierarchies: Hierarchies
     stops_at_profiles: bool
@@ -85,7 +90,8 @@ def parse(
     """Read one policy document, without data and without network.
 
     Every problem becomes a diagnostic; nothing in a document can raise an exception. The steps: size,
-    UTF-8, JSON, `@context`, keys, JSON-LD expansion, inheritance, ODRL's information model, the profile.
+    UTF-8, JSON (a short form is first turned into JSON-LD), `@context`, keys, JSON-LD expansion,
+    inheritance, ODRL's information model, the profile.
 
     Args:
         document: the bytes of the document, at most 1 MiB.
@@ -122,6 +128,29 @@ def parse_all(
         What was read from each document, in the same order.
     """
     drafts = [_draft(document, name, hierarchies, stops_at_profiles) for document, name in documents]
+    for draft in drafts:
+        if draft.short is not None and draft.short.faults:
+            _look_for_more(draft, binding)
+    return _read(drafts, stored, binding)
+
+
+def _look_for_more(draft: _Draft, binding: Binding) -> None:
+    """Add to the faults of a short form what is wrong with single values that could be read."""
+    trial = replace(draft, findings=Findings(draft.name, draft.text))
+    (parsed,) = _read([trial], nothing_stored, binding)
+    for diagnostic in parsed.errors:
+        if diagnostic.code in _OF_ONE_VALUE:
+            draft.findings.add(diagnostic)
+
+
+_OF_ONE_VALUE: Final = frozenset({
+    "P209", "P211", "P212", "P305", "P306", "P307", "P314", "P315", "P317", "P325", "P401", "P402", "P403",
+    "P404", "P405", "P415", "P424", "P426", "P433",
+})  # fmt: skip
+"""Codes of what is wrong with a value by itself, whatever else the document says, or fails to say."""
+
+
+def _read(drafts: Sequence[_Draft], stored: Stored, binding: Binding) -> tuple[ParsedDocument, ...]:
     entries = [
         read_entry(node, scope, number)
         for number, draft in enumerate(drafts)
@@ -228,18 +257,45 @@ def _decode(document: bytes) -> tuple[str, tuple[str, Place, str, str] | None]:
 
 def _draft(document: bytes, name: str, hierarchies: Hierarchies, stops_at_profiles: bool) -> _Draft:
     text, problem = _decode(document)
-    findings = Findings(name, text)
+    findings = Findings(_shown_name(name, text), text)
     if problem is not None:
         findings.error(*problem)
+    short = read_source(text) if problem is None and is_short(name, text) else None
+    if short is not None:
+        document = short.text.encode("utf-8", errors="replace")
+        for fault in short.faults:
+            findings.error(fault.code, fault.place, fault.message, fault.help)
     digest = hashlib.sha256(document).hexdigest()
-    return _Draft(name, text, digest, findings, hierarchies, stops_at_profiles)
+    return _Draft(name, text, digest, short, findings, hierarchies, stops_at_profiles)
+
+
+def _shown_name(name: str, text: str) -> str:
+    """The name in places: lines are those of the JSON-LD where a short form was stored as such."""
+    return f"{name} (as JSON-LD)" if name.endswith(ENDINGS) and not is_short(name, text) else name
+
+
+def json_ld_document(document: bytes, name: str) -> bytes:
+    """The JSON-LD of a short form; any other document, and one with errors, as it is.
+
+    What is stored, signed and digested is JSON-LD.
+    """
+    text, problem = _decode(document)
+    if problem is not None or not is_short(name, text):
+        return document
+    return read_source(text).text.encode("utf-8", errors="replace") or document
+
+
+def _nodes(draft: _Draft) -> list[tuple[Node, Terms]]:
+    if draft.short is None:
+        return read_nodes(draft.text, draft.findings)
+    return [] if draft.short.value is None else nodes_of(draft.short.value, draft.findings)
 
 
 def _scoped(draft: _Draft, binding: Binding) -> list[tuple[Node, Scope]]:
     """The policies of a document, each with its scope; none where the document cannot be read."""
     if draft.findings.has_errors:
         return []
-    nodes = read_nodes(draft.text, draft.findings)
+    nodes = _nodes(draft)
     if not nodes:
         return []
     declared = draft.hierarchies
@@ -277,6 +333,8 @@ def _scoped(draft: _Draft, binding: Binding) -> list[tuple[Node, Scope]]:
 def _parsed(draft: _Draft, policies: Sequence[Policy]) -> ParsedDocument:
     kept = () if draft.findings.has_errors else tuple(policies)
     digest, diagnostics = f"sha256:{draft.digest}", draft.findings.sorted()
+    if draft.short is not None:
+        diagnostics = tuple(map(in_short_words, diagnostics))
     templates = kept if any(map(unbound, kept)) else ()
     bound = () if templates else kept
     return ParsedDocument(draft.name, bound, templates, tuple(policies), diagnostics, digest, draft.text)

@@ -30,6 +30,7 @@ from smalti.policy.read.inheritance import Stored, nothing_stored
 from smalti.policy.read.parse import ParsedDocument, parse, require_bound
 from smalti.policy.say.serialize import serialize
 from smalti.policy.say.widening import kept_to_offer
+from smalti.policy.short.source import is_short
 from smalti.policy.text.json_text import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue, read
 from smalti.vocab.declarations import OperandKind
 from smalti.vocab.terms import AGREEMENT, DSPACE, EDC, IRI
@@ -126,8 +127,8 @@ def _is_agreement(policy: Policy, message: Message | None) -> bool:
 
 
 def _message(parsed: ParsedDocument) -> Message | None:
-    """What is said around the policy; None in Turtle, where nothing is."""
-    if is_turtle(parsed.name, parsed.text):
+    """What is said around the policy; None in Turtle and in a short form, where nothing is."""
+    if is_turtle(parsed.name, parsed.text) or is_short(parsed.name, parsed.text):
         return None
     value, _ = read(parsed.text)
     items = value.items if isinstance(value, JsonArray) else (value,)

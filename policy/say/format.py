@@ -6,6 +6,7 @@ from typing import Final
 
 from smalti.policy.findings.diagnostics import Diagnostic
 from smalti.policy.findings.findings import Findings
+from smalti.policy.short.source import is_short, read_source
 from smalti.policy.text.json_text import Place, read
 from smalti.policy.text.layout import lay_out
 
@@ -29,7 +30,7 @@ class Formatted:
 
 
 def format_document(text: str, name: str = "") -> Formatted:
-    """Lay out a policy document in JSON-LD, in whatever form.
+    """Lay out a policy document in JSON-LD, in whatever form. A short form stays as people wrote it.
 
     The parsed policy and its meaning digest stay; laying out what was laid out changes nothing. Findings
     other than broken JSON do not matter here: a document with a mistake can be laid out, too.
@@ -44,6 +45,11 @@ def format_document(text: str, name: str = "") -> Formatted:
         help_ = "`fmt` lays out JSON-LD; Turtle is checked as it is"
         findings.not_implemented(Place(0, 0, ""), "the layout of Turtle", help_)
         return Formatted(None, findings.sorted())
+    if is_short(name, text):
+        short = read_source(text)
+        for fault in short.faults:
+            findings.error(fault.code, fault.place, fault.message, fault.help)
+        return Formatted(None if short.faults else text, findings.sorted())
     value, faults = read(text)
     for fault in faults:
         findings.error(fault.code, fault.place, fault.message, fault.help)

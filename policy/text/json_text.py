@@ -130,6 +130,16 @@ def to_plain(value: JsonValue) -> object:
             return {member.key.text: to_plain(member.value) for member in members}
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number of JSON; it may be too large to be read exactly."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def is_too_large(number: str) -> bool:
+    """Whether a number of JSON is not finite as a binary number, or has more than 64 characters."""
+    return len(number) > _MAX_NUMBER or abs(float(number)) == float("inf")
+
+
 def escape(key: str) -> str:
     """A key as one step of a JSON pointer."""
     return key.replace("~", "~0").replace("/", "~1")
@@ -266,9 +276,9 @@ class _Reader:
         help_ = "write a finite number with at most 64 characters"
         if token.lstrip("+-") in {"NaN", "Infinity"}:
             raise _StopError(JsonFault("P106", f"`{token}` is not a JSON number", place, help_))
-        if not _NUMBER.fullmatch(token):
+        if not is_number(token):
             self.expected("a value")
-        if len(token) > _MAX_NUMBER or abs(float(token)) == float("inf"):
+        if is_too_large(token):
             raise _StopError(JsonFault("P106", "the number is too large to be read exactly", place, help_))
 
     def enter(self) -> int:

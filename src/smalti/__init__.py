@@ -5,6 +5,7 @@ the output, and records it as a new object that later policies can authorize.
 
     check        every finding about a policy document
     load_policy  a policy from a file
+    new_policy   a policy written in code, rule by rule
     offer        the public part of a policy, as an offer to other connectors
     plan         what a run would do to each column, and why
     run          run it, verify and register the output
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         Outcome,
         Planned,
         PolicyDocument,
+        PolicyInCode,
         Recheck,
         Registry,
         Request,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         explain,
         forecast,
         load_policy,
+        new_policy,
         offer,
         parse,
         plan,
@@ -63,6 +66,7 @@ __all__ = [
     "Outcome",
     "Planned",
     "PolicyDocument",
+    "PolicyInCode",
     "Recheck",
     "Registry",
     "Request",
@@ -75,6 +79,7 @@ __all__ = [
     "explain",
     "forecast",
     "load_policy",
+    "new_policy",
     "offer",
     "parse",
     "plan",

@@ -32,6 +32,7 @@ from smalti.engine.run.run import EngineName, Outcome, Planned, PolicyDocument, 
 from smalti.engine.tables.stores import located, on_disk
 from smalti.errors import UsageError
 from smalti.estimating import estimate
+from smalti.fluent import NAME, PolicyInCode, new_policy
 from smalti.policy.decide import authorize as authorizing
 from smalti.policy.decide import fact_text
 from smalti.policy.decide.decision import Decision, Effect, Fact, Request
@@ -63,6 +64,7 @@ __all__ = [
     "Outcome",
     "Planned",
     "PolicyDocument",
+    "PolicyInCode",
     "Recheck",
     "Registry",
     "Request",
@@ -74,6 +76,7 @@ __all__ = [
     "explain",
     "forecast",
     "load_policy",
+    "new_policy",
     "offer",
     "parse",
     "plan",
@@ -119,7 +122,8 @@ def check(
     A document can be used exactly when none of them is an error. Nothing is fetched.
 
     Args:
-        document: its path; JSON-LD, or Turtle when the name ends in `.ttl`.
+        document: its path; JSON-LD, Turtle when the name ends in `.ttl`, or the short form when it ends in
+            `.yaml` or `.yml`.
         dataset: a CSVW description to check columns against.
         vocabularies: groups, purposes, assets, profiles and left operands of your own, as `smalti
             vocabulary add` takes them, in Turtle or JSON-LD.
@@ -137,7 +141,7 @@ def check(
 
 @public
 def load_policy(
-    path: AnyPath,
+    path: AnyPath | PolicyInCode,
     *,
     registry: Registry | AnyPath | None = None,
     issuer: str | None = None,
@@ -150,8 +154,8 @@ def load_policy(
     A run resolves inheritance again, on behalf of an owner of the target.
 
     Args:
-        path: of the document. With an agreement and an issuer, it may also be the uid of a policy that the
-            issuer has in force.
+        path: of the document, or a policy that is written in code (`new_policy`). With an agreement and an
+            issuer, it may also be the uid of a policy that the issuer has in force.
         registry: holds the policies in force that it may inherit from, and the vocabularies whose words it
             may use; None: it inherits from none, and uses shipped ones.
         issuer: who submits it, an IRI: it inherits from policies that this party has put in force, and uses
@@ -170,9 +174,8 @@ def load_policy(
         UsageError: a part cannot be bound, or an IRI is not one.
         RegistryError: the registry cannot be read.
     """
-    place = Path(path)
-    document = place.read_bytes() if place.is_file() else b""
-    name, binding = os.fspath(path), binding_of(bind or {})
+    document, name = _document(path)
+    binding = binding_of(bind or {})
     if not document and (as_agreement is None or registry is None or issuer is None):
         parsed = parsing.load(name)
     elif registry is None:
@@ -192,7 +195,16 @@ def load_policy(
             name = os.fspath(as_agreement or name)
             parsed = parse(document, name, stored, hierarchies)
     warnings = tuple(note for note in parsed.diagnostics if note.severity is Severity.WARNING)
-    return PolicyDocument(parsing.require(parsed), document, name, warnings=warnings)
+    policy = parsing.require(parsed)
+    return PolicyDocument(policy, parsing.json_ld_document(document, name), name, warnings=warnings)
+
+
+def _document(policy: AnyPath | PolicyInCode) -> tuple[bytes, str]:
+    """The bytes and the name of a document; no bytes where there is no such file."""
+    if isinstance(policy, PolicyInCode):
+        return policy.to_short().encode(), NAME
+    place = Path(policy)
+    return place.read_bytes() if place.is_file() else b"", os.fspath(policy)
 
 
 def _bound(
@@ -304,7 +316,7 @@ class Choices(EngineChoices, total=False):
 
 @public
 def plan(
-    policy: PolicyDocument | AnyPath,
+    policy: PolicyDocument | PolicyInCode | AnyPath,
     *,
     data: Mapping[str, AnyPath],
     party: str | None = None,
@@ -313,7 +325,7 @@ def plan(
     """Plan what a policy would do to data; write nothing.
 
     Args:
-        policy: the document, or its path.
+        policy: the document, its path, or a policy that is written in code (`new_policy`).
         data: one target's IRI, with the path of its CSV or Parquet file, of a folder of such files
             that are one table, or of its CSVW metadata; or with the URI of any of these in a store.
         party: who would ask, an IRI that is trusted. Without it nothing is decided.
@@ -335,7 +347,7 @@ def plan(
 
 @public
 def run(
-    policy: PolicyDocument | AnyPath,
+    policy: PolicyDocument | PolicyInCode | AnyPath,
     *,
     data: Mapping[str, AnyPath],
     party: str,
@@ -346,7 +358,7 @@ def run(
     """Run a policy on data, verify the output, and register it: all or nothing.
 
     Args:
-        policy: the document, or its path.
+        policy: the document, its path, or a policy that is written in code (`new_policy`).
         data: one target's IRI, with the path of its CSV or Parquet file, of a folder of such files
             that are one table, or of its CSVW metadata; or with the URI of any of these in a store.
         party: who asks, an IRI that is trusted.
@@ -440,7 +452,10 @@ def explain(plan: AnyPlan, *, as_json: bool = False) -> str:
 
 
 def _request(
-    policy: PolicyDocument | AnyPath, data: Mapping[str, AnyPath], party: str | None, choices: Choices
+    policy: PolicyDocument | PolicyInCode | AnyPath,
+    data: Mapping[str, AnyPath],
+    party: str | None,
+    choices: Choices,
 ) -> RunRequest:
     if len(data) != 1:
         raise UsageError(

@@ -10,6 +10,7 @@ from smalti.errors import UsageError
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import quoted
+from smalti.policy.findings.short_words import in_short_words
 from smalti.policy.lint.foreign_columns import named_operands, possible_columns
 from smalti.policy.lint.lint import lint
 from smalti.policy.lint.needs import needed_statements, unknown_profiles
@@ -20,6 +21,7 @@ from smalti.policy.model.iris import normalised_column
 from smalti.policy.model.model import Policy, PolicyType, Where
 from smalti.policy.read.parse import MAX_BYTES, ParsedDocument, load_all, parse_all
 from smalti.policy.say.describe import summary
+from smalti.policy.short.source import is_short
 from smalti.vocab.terms import IRI
 
 STANDARD_INPUT = "-"
@@ -221,6 +223,8 @@ def _checked(
             from smalti.policy.lint.check_dataset import check_dataset  # noqa: PLC0415 (only then)
 
             findings += check_dataset(policy, facts)
+    if is_short(parsed.name, parsed.text):
+        findings = list(map(in_short_words, findings))
     findings.sort(key=lambda finding: (finding.where.line, finding.where.column, finding.code))
     is_valid = all(finding.severity is not Severity.ERROR for finding in findings)
     summaries = tuple(

@@ -40,7 +40,26 @@ def format_files(names: Sequence[str], *, write: bool) -> Iterator[FormattedFile
         yield _format(name, write=write and name != STANDARD_INPUT)
 
 
-def _format(name: str, *, write: bool) -> FormattedFile:
+def convert_file(name: str, form: str) -> FormattedFile:
+    """A policy document in another form; no file is changed.
+
+    Args:
+        name: its path; `-` is standard input.
+        form: `short` (YAML) or `json-ld`.
+    """
+    before = _read(name)
+    if isinstance(before, FormattedFile):
+        return before
+    from smalti.policy.say.short_form import to_json_ld, to_short  # noqa: PLC0415 (only then)
+
+    done = (to_short if form == "short" else to_json_ld)(before, name)
+    if done.text is None:
+        return FormattedFile(name, problem=render_human(done.diagnostics, before))
+    return FormattedFile(name, done.text, done.text != before)
+
+
+def _read(name: str) -> str | FormattedFile:
+    """The characters of a document, or why there are none."""
     try:
         content = (
             sys.stdin.buffer.read(MAX_BYTES + 1) if name == STANDARD_INPUT else Path(name).read_bytes()
@@ -51,6 +70,13 @@ def _format(name: str, *, write: bool) -> FormattedFile:
         return FormattedFile(name, problem=f"{name}: the document cannot be read: {reason.lower()}")
     if len(content) > MAX_BYTES:
         return FormattedFile(name, problem=f"{name}: the document has more than {MAX_BYTES} bytes")
+    return before
+
+
+def _format(name: str, *, write: bool) -> FormattedFile:
+    before = _read(name)
+    if isinstance(before, FormattedFile):
+        return before
     done = format_document(before, name)
     if done.text is None:
         return FormattedFile(name, problem=render_human(done.diagnostics, before))

@@ -63,6 +63,12 @@ def _as(schema: Extent, shapes: Extent, reason: str, codes: str) -> dict[str, Ex
 _SEEN: Final[Mapping[str, Expressible]] = MappingProxyType(
     _as(_PARTLY, _NOT, "most JSON readers change or refuse it before a schema sees it", "P106")
     | _as(_NOT, _NOT, "JSON readers drop or replace it before a schema sees it", "P105 P107")
+    | _as(
+        _NOT,
+        _NOT,
+        "it is about short forms, whose schema is `vocab/short-form.schema.json`",
+        "P110 P111 P112 P113 P114",
+    )
     | _as(_NOT, _NOT, "neither counts levels of nesting", "P104")
     | _as(_NOT, _NOT, "neither counts the values of a document", "P108")
     | _as(_FULLY, _NOT, _TEXT, "P201 P202 P203 P205 P206 P207 P208 P210")

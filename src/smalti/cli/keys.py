@@ -51,14 +51,15 @@ def _write_new(file: str, content: bytes) -> None:
 def sign(file: str, key: str, out: str | None) -> int:
     """Sign the bytes of a policy document.
 
-    The signature is a detached JWS, for `policy add --signature` and `run --signature`.
+    The signature is a detached JWS, for `policy add --signature` and `run --signature`. Of a short form,
+    the bytes of its JSON-LD are signed, which are what is stored.
     """
     from smalti.engine.registry import signatures
     from smalti.errors import UsageError
+    from smalti.policy.read.parse import json_ld_document
 
-    signature = signatures.sign(
-        content_of(file, "a policy document"), content_of(key, "a private key"), key
-    )
+    document = json_ld_document(content_of(file, "a policy document"), file)
+    signature = signatures.sign(document, content_of(key, "a private key"), key)
     place = Path(out or f"{file}.jws")
     try:
         place.write_bytes(signature)

@@ -94,12 +94,17 @@ def _paragraphs(document: "CheckedDocument") -> list[str]:
     "--check", "only_check", is_flag=True, help="Change nothing; exit code 1 when a file would change."
 )
 @click.option("--diff", is_flag=True, help="Show what would change; change nothing.")
-def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
+@click.option("--to", "form", type=click.Choice(["short", "json-ld"]),
+              help="Write one document in another form to standard output; change nothing.")  # fmt: skip
+def fmt(files: tuple[str, ...], only_check: bool, diff: bool, form: str | None) -> int:
     """Lay out policy documents canonically; keep their meaning.
 
-    `-` reads standard input and writes standard output.
+    `-` reads standard input and writes standard output. A short form (.yaml, .yml) stays as it is written.
     """
     from smalti.formatting import format_files
+
+    if form is not None:
+        return _converted(files, form, is_alone=not (only_check or diff))
 
     code = 0
     for done in format_files(files, write=not (only_check or diff)):
@@ -116,6 +121,19 @@ def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
             click.echo(shown, nl=False)
         code |= FINDINGS if done.problem or (done.is_changed and (only_check or diff)) else 0
     return code
+
+
+def _converted(files: tuple[str, ...], form: str, *, is_alone: bool) -> int:
+    from smalti.errors import UsageError
+    from smalti.formatting import convert_file
+
+    if len(files) != 1 or not is_alone:
+        raise UsageError(
+            "--to", "it writes one document in another form", "one FILE, without other options"
+        )
+    done = convert_file(files[0], form)
+    click.echo(done.problem or done.text, nl=bool(done.problem), err=bool(done.problem))
+    return FINDINGS if done.problem else 0
 
 
 @click.command()

@@ -1,0 +1,39 @@
+"""Findings about a short form in its own words: `k` for `mosaicrown:k`."""
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from smalti.policy.findings.diagnostics import Diagnostic
+from smalti.policy.short.words import BY_OPERAND, WORD_OF
+
+_OPERAND: Final = re.compile(r"`((?:smalti|mosaicrown):[A-Za-z-]+)`")
+_OPERATOR: Final = re.compile(r"`(eq|neq|gt|gteq|lt|lteq|isA|hasPart|isPartOf|isAllOf|isAnyOf|isNoneOf)`")
+_MOMENT: Final = re.compile(r'\{"@value": "([^"]+)", "@type": "xsd:(date|dateTime)"\}')
+_REPLACED: Final = (
+    ('add "uid": "http://..."', "add `policy: http://...`"),
+    ("`smalti:respondent` `eq` a column or `smalti:oneRowEach`, here,",
+     "`respondent: COLUMN` or `one-row-each: true`, here,"),
+    ('write {"and": [...]} with `smalti:column` and', "write it under `per-column`, by column:"),
+    ("write it as a `constraint` of the rule", "write it among the `constraints`"),
+    ("write it as a `refinement` of the action", "write it among the `refinements`"),
+)  # fmt: skip
+_KINDS: Final = {"date": "date", "dateTime": "date-time"}
+
+
+def in_short_words(diagnostic: Diagnostic) -> Diagnostic:
+    """The same finding, for people who write short forms."""
+    return replace(diagnostic, message=_words(diagnostic.message), help=_words(diagnostic.help))
+
+
+def _words(text: str) -> str:
+    for json_ld, short in _REPLACED:
+        text = text.replace(json_ld, short)
+    text = _OPERAND.sub(_operand, text)
+    text = _MOMENT.sub(lambda match: f"{{{_KINDS[match[2]]}: {match[1]}}}", text)
+    return _OPERATOR.sub(lambda match: f"`{WORD_OF[match[1]]}`", text)
+
+
+def _operand(match: re.Match[str]) -> str:
+    word = BY_OPERAND.get(match[1])
+    return match[0] if word is None else f"`{word.name}`"
