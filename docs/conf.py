@@ -11,6 +11,8 @@ from sphinx.application import Sphinx
 _DOCS = Path(__file__).parent
 _ROOT = _DOCS.parent
 _LINK = re.compile(r"\]\((?P<to>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
+_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_CONTRACT = re.compile(r"^Contract:$", re.MULTILINE)
 _PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -40,6 +42,7 @@ def setup(app: Sphinx) -> None:
     """Links work where the repository is read; turn those that lead out of `docs/` towards the site."""
     app.add_lexer("csv", TextLexer)
     app.connect("source-read", _read)
+    app.connect("autodoc-process-docstring", _docstring, priority=400)  # before the sections are read
     app.connect("include-read", _included)
 
 
@@ -50,6 +53,12 @@ def _read(app: Sphinx, page: str, text: list[str]) -> None:
 
 def _included(app: Sphinx, path: Path, page: str, text: list[str]) -> None:
     text[0] = _turned(text[0], (_DOCS / path).resolve().parent, Path(app.srcdir, page).parent)
+
+
+def _docstring(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+    """Write code as reStructuredText has it, and a contract as it is laid out."""
+    text = _CODE.sub(r"``\1``", "\n".join(lines))
+    lines[:] = _CONTRACT.sub("Contract::\n", text).split("\n")
 
 
 def _turned(text: str, source: Path, page: Path) -> str:
