@@ -149,7 +149,8 @@ def _keys(rule: PreparedRule) -> Keys:
     if rule.policy.has_members:
         own, members = rule.policy.hierarchies, rule.policy.policy.memberships
         named = {iri for membership in members for iri in (membership.member, membership.collection)}
-        targets = keys.targets | _led_to(keys.targets, named, own.assets)
+        led_to = _led_to(keys.targets, named, own.assets)
+        targets = keys.targets | led_to | frozenset(map(normalised_column, led_to))
         parties = keys.parties and keys.parties | _led_to(keys.parties, named, own.parties)
         keys = Keys(targets, parties, keys.purposes)
     return keys.bounded()

@@ -203,3 +203,19 @@ def test_a_group_of_parties_is_no_collection_of_assets() -> None:
         said = replace(granting, memberships=(Membership(worlds.SALES, worlds.FARM, of_parties),))
         assert authorize(asked, [said], STANDARD).effect is effect
         assert PolicyIndex(STANDARD, [said]).authorize(asked).effect is effect
+
+
+def test_a_membership_of_a_column_in_another_spelling_is_found_by_the_requests_columns() -> None:
+    """Only programs write such policies: documents are refused. Both ways deny, and say why alike."""
+    shop, bank, farm = (IRI(f"http://example.com/{name}") for name in ("shop", "bank", "farm"))
+    rule = Prohibition(uid=IRI("urn:x:no"), action=terms.USE, targets=(Asset(farm),))
+    member = Membership(IRI(f"{shop}/%63ity"), farm, of_parties=False)
+    policy = Policy(
+        uid=IRI("urn:x:p"), document_digest="sha256:0", prohibitions=(rule,), memberships=(member,)
+    )
+    request = Request(
+        party=worlds.ANN, action=READ, targets=(bank,), columns=frozenset({IRI(f"{shop}/city")})
+    )
+    decision = authorize(request, [policy], WORLD)
+    assert decision.reasons
+    assert PolicyIndex(WORLD, [policy]).authorize(request) == decision
