@@ -26,7 +26,7 @@ from smalti.policy.read.inheritance import (
     read_entry,
     report_unusable_parents,
 )
-from smalti.policy.read.templates import bind, report
+from smalti.policy.read.templates import bind, check_stated, report
 from smalti.policy.read.values import Scope
 from smalti.policy.text.json_text import Place
 
@@ -133,6 +133,7 @@ def parse_all(
         inherited = family.inherited(policy_entry)
         policy_entry.policy = read_policy(policy_entry.node, inherited, policy_entry.scope)
         if policy_entry.policy is not None:
+            check_stated(policy_entry.policy, policy_entry.node, policy_entry.scope.findings)
             report(policy_entry.policy, policy_entry.node.place, policy_entry.scope.findings)
         if not inherited.is_whole or any(id(parent) in partial for parent in policy_entry.parents):
             partial.add(id(policy_entry))
