@@ -419,6 +419,18 @@ def test_each_place_is_named_at_once() -> None:
     assert len(refusal(edited(rules)).splitlines()) == 2
 
 
+def test_conditions_that_read_alike_are_told_apart() -> None:
+    purpose = {"leftOperand": "odrl:purpose", "operator": "eq",
+               "rightOperand": {"@id": "https://w3id.org/dpv#Marketing"}}  # fmt: skip
+    offer = template() | {"permission": [{"action": "use", "constraint": [purpose]}]}
+    other = purpose | {"operator": "isAnyOf"}
+    text = refusal(
+        edited(lambda a: a.update(permission=[{"action": "use", "constraint": [other]}])), offered(offer)
+    )
+    assert "(as isAnyOf named)" in text
+    assert "(as eq named)" in text
+
+
 def test_problems_are_not_without_end() -> None:
     agreement = edited(lambda a: a.update(permission=[{"action": "odrl:print"} for _ in range(100)]))
     assert len(refusal(agreement).splitlines()) == 20
