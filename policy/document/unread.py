@@ -36,7 +36,9 @@ def report_unread(envelope: JsonObject, read: Collection[JsonObject], findings: 
         if _local(member.key.text) in _RULES:
             message = f"{word} stands at a place of this document where no rule is read"
             findings.error("P342", member.key.place, message, _HELP)
-        for value in _items(member.value) if _local(member.key.text) == _POLICIES else ():
+        values = _items(member.value)
+        holds_policies = _local(member.key.text) == _POLICIES or any(id(value) in own for value in values)
+        for value in values if holds_policies else ():
             if id(value) not in own:
                 message = f"a policy in {word} is not read: it is only named, or no dataset has it"
                 findings.error("P342", value.place, message, _HELP)

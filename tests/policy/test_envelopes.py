@@ -452,6 +452,12 @@ def test_rules_beside_a_policy_are_never_dropped() -> None:
     assert read(document).errors
 
 
+def test_a_policy_that_is_only_named_beside_another_one_is_an_error() -> None:
+    document = deepcopy(ENVELOPES["protocol, offer"])
+    document["offer"] = [document["offer"], {"@id": "urn:x:q"}]
+    assert [finding.where.pointer for finding in read(document).errors] == ["/offer/1"]
+
+
 def test_policies_in_a_set_are_not_hidden() -> None:
     document = deepcopy(ENVELOPES["catalogue"])
     document["dataset"] = {"@set": document["dataset"]}
