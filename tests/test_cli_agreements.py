@@ -8,6 +8,7 @@ import pytest
 from shell import Ran, smalti
 
 from smalti import PolicyDocument, Registry, SmaltiError, load_policy, offer
+from smalti.errors import UsageError
 from smalti.policy.model.model import PolicyType
 from smalti.policy.read.parse import load, parse
 from smalti.vocab.terms import IRI
@@ -121,6 +122,30 @@ def test_nothing_is_put_in_force_by_what_is_refused(
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
     assert not smalti("policy", "list", "--format", "json", cwd=folder).out.strip("[]\n")
+
+
+def test_an_agreement_ends_nothing_by_its_uid(folder: Path) -> None:
+    """The other side chooses it: here, that of a prohibition of the owner."""
+    prohibition = {
+        "@context": "http://www.w3.org/ns/odrl.jsonld",
+        "@type": "Set",
+        "uid": AGREEMENT,
+        "prohibition": [{"action": "use", "target": SURVEY, "assigner": OWNER}],
+    }
+    (folder / "no.jsonld").write_text(json.dumps(prohibition), encoding="utf-8")
+    assert add(folder, "no.jsonld").code == 0
+    message = ("policy.jsonld", "--as-agreement", "agreement.json")
+    for options in ((), ("--replace",)):
+        ran = add(folder, *message, *options)
+        assert (ran.code, ran.out) == (2, "")
+        assert "gree under another uid" in ran.err
+        assert "add --replace" not in ran.err
+        assert decided(folder, *FACTS) == "deny"
+    agreement = load_policy(folder / "policy.jsonld", as_agreement=folder / "agreement.json")
+    registry = Registry.open(folder / "smalti.sqlite")
+    with pytest.raises(UsageError, match="and would end it"):
+        registry.add_policy(agreement.document, "agreement.json", IRI(OWNER), replaces=True)
+    registry.close()
 
 
 def test_a_template_is_offered_for_what_is_bound(folder: Path) -> None:

@@ -26,7 +26,7 @@ from smalti.policy.decide.table_columns import tables_of
 from smalti.policy.lint.check_dataset import all_rules
 from smalti.policy.model.iris import normalised_column
 from smalti.policy.model.meaning import is_generated, meaning_digest
-from smalti.policy.model.model import Policy, Rule
+from smalti.policy.model.model import Policy, PolicyType, Rule
 from smalti.vocab.terms import IRI
 
 _MAX_PARAMETERS: Final = 500
@@ -326,12 +326,19 @@ def check_new(
         if parent in ending or not stands:
             raise UsageError(new.name, f"its parent `{uid}` has ended", "a parent in force", "try again")
     if (taken := uid_conflict(connection, reader, facts, new, ending)) is not None:
-        raise UsageError(
-            str(new.policies[0].where),
-            f"the uid `{taken}` is used by another document",
-            "uids that no other document in force uses, of this issuer or about these targets",
-            "replace the other document with `smalti policy add --replace`, or use another uid",
-        )
+        raise _taken(taken, new)
+
+
+def _taken(uid: IRI, new: NewPolicies) -> UsageError:
+    is_agreement = any(policy.type is PolicyType.AGREEMENT for policy in new.policies)
+    return UsageError(
+        str(new.policies[0].where),
+        f"the uid `{uid}` is used by another document",
+        "uids that no other document in force uses, of this issuer or about these targets",
+        _OTHER_UID
+        if is_agreement
+        else "replace the other document with `smalti policy add --replace`, or use another uid",
+    )
 
 
 def _check_target(connection: Connection, facts: Facts, policy: Policy, target: IRI, issuer: IRI) -> None:
@@ -450,15 +457,41 @@ def _users_of(connection: Connection, uids: list[IRI], digest: str) -> Iterator[
             yield row.id, IRI(row.issuer), IRI(row.taken)
 
 
-def replaced(connection: Connection, facts: Facts, new: NewPolicies) -> tuple[int, ...]:
-    """The entries in force under the uids of new policies, of other documents, that the issuer may end."""
+def replaced(connection: Connection, reader: Reader, facts: Facts, new: NewPolicies) -> tuple[int, ...]:
+    """The entries in force under the uids of new policies, of other documents, that the issuer may end.
+
+    Raises:
+        UsageError: an Agreement would end something else than an Agreement of the same parties about the
+            same targets. The other party may have chosen its uid, and would choose what ends.
+    """
     entries: dict[int, None] = {}
     for policy in new.policies:
         query = in_force().where(db.policies.c.uid == policy.uid, db.policies.c.digest != new.digest)
         for row in connection.execute(query).all():
             if may_end(facts, row, new.issuer):
+                _check_replaces(policy, reader.stored(connection, row.id))
                 entries[row.id] = None
     return tuple(entries)
+
+
+_OTHER_UID: Final = "agree under another uid, which the other side may choose, and nothing in force has"
+
+
+def _check_replaces(policy: Policy, ended: Policy | None) -> None:
+    if policy.type is PolicyType.AGREEMENT and (ended is None or _between(ended) != _between(policy)):
+        raise UsageError(
+            str(policy.where),
+            f"the agreement has the uid `{policy.uid}` of a policy in force, and would end it",
+            "at most an Agreement of the same parties about the same targets to replace",
+            _OTHER_UID,
+        )
+
+
+def _between(policy: Policy) -> tuple[object, ...]:
+    """Whether a policy is an Agreement, what it is about, and between whom it is."""
+    assigners = frozenset(party.iri for rule in policy.rules for party in rule.assigners)
+    assignees = frozenset(party.iri for rule in policy.rules for party in rule.assignees)
+    return policy.type, policy.targets, assigners, assignees
 
 
 def add(

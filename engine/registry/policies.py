@@ -44,7 +44,7 @@ class Policies:
 
         def check(connection: Connection) -> _Addition:
             facts = shared.facts(connection)
-            ending = _policies.replaced(connection, facts, new) if replaces else ()
+            ending = _policies.replaced(connection, reader, facts, new) if replaces else ()
             _policies.check_new(connection, reader, facts, new, ending)
             key = _keys.check_signature(connection, issuer, new.document, signature, name)
             return _Addition(facts, ending, _keys.signed(key, signature))

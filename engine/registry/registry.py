@@ -204,12 +204,14 @@ class Registry:
             issuer: who adds it; asserted by the caller.
             signature: a detached JWS of the bytes that are stored (see `signatures`); needed once a key is
                 trusted for the issuer.
-            replaces: end what is in force under the same policy uids at once, where the issuer may.
+            replaces: end what is in force under the same policy uids at once, where the issuer may. An
+                Agreement replaces only an Agreement of the same parties about the same targets.
 
         Raises:
             PolicyError: the document has errors, or one of its rules names an assigner who is no owner.
-            UsageError: the issuer does not own a target, a uid is used by another document, a parent is
-                not in force, or the signature is missing or wrong. Nothing was changed.
+            UsageError: the issuer does not own a target, a uid is used by another document, an Agreement
+                would replace something else, a parent is not in force, or the signature is missing or
+                wrong. Nothing was changed.
         """
         check_party(issuer)
         return self.policies.add(document, name, issuer, signature, replaces=replaces)

@@ -23,8 +23,10 @@ from smalti.policy.document.context import (
     scoped,
 )
 from smalti.policy.document.expansion import BASE
-from smalti.policy.document.nodes import Name
+from smalti.policy.document.nodes import Name, Stated
+from smalti.policy.document.unread import report_unread
 from smalti.policy.findings.findings import Findings, quoted
+from smalti.policy.model.iris import respelled
 from smalti.policy.text.json_text import JsonArray, JsonObject, JsonString, JsonValue, Member
 from smalti.vocab.terms import (
     ASSIGNEE,
@@ -39,10 +41,12 @@ from smalti.vocab.terms import (
     PERMISSION,
     PROHIBITION,
     TARGET,
+    UID,
 )
 
 _POLICIES: Final = frozenset({EDC_POLICY, DSPACE + "offer", DSPACE + "agreement", HAS_POLICY})
-_CONTAINERS: Final = frozenset({DCAT + "dataset", DCAT + "catalog"})
+_CATALOGUE: Final = DCAT + "catalog"
+_CONTAINERS: Final = frozenset({DCAT + "dataset", _CATALOGUE})
 _RULES: Final = frozenset({PERMISSION, PROHIBITION, OBLIGATION})
 _STATED: Final[dict[str, IRI]] = {
     EDC + "providerId": ASSIGNER,
@@ -55,21 +59,13 @@ _STATED: Final[dict[str, IRI]] = {
 _REQUEST: Final = EDC + "ContractRequest"
 _COUNTER_PARTY: Final = EDC + "counterPartyId"
 """Of a request for a contract, the provider."""
+_NAMES: Final = frozenset({"@id", UID})
 _NAMING: Final = frozenset({"@id", "@value", "@set", "@list"})
 """Keywords of a value under which its name may stand."""
 _ELSEWHERE: Final = frozenset({"@nest", "@included", "@graph", "@reverse"})
 """Keywords under which members of an envelope may stand as well."""
 _MOST_DEEP: Final = 8
 """Catalogues inside catalogues."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What an envelope says about one part of every rule of its policies."""
-
-    part: IRI
-    """`odrl:target`, `odrl:assigner` or `odrl:assignee`."""
-    name: Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +97,15 @@ def enclosed_policies(source: JsonObject, findings: Findings) -> list[Enclosed] 
 
     Args:
         source: an object at the top of a document.
-        findings: where problems go; the list is empty after an error.
+        findings: where problems go, a policy at a place where none is read among them.
     """
     quiet = Findings(findings.document, findings.text)
     around = _entered(source, _Around(Terms()), quiet)
     if around is None or not _is_envelope(source, around[0]):
         return None
-    return list(_enclosed(source, _Around(Terms()), findings, 0))
+    enclosed = list(_enclosed(source, _Around(Terms()), findings, 0))
+    report_unread(source, [each.policy for each in enclosed], findings)
+    return enclosed
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,30 +182,56 @@ def _described(member: Member) -> Iterator[JsonObject]:
             yield value
 
 
-def _enclosed(source: JsonObject, around: _Around, findings: Findings, depth: int) -> Iterator[Enclosed]:
+def _enclosed(
+    source: JsonObject, around: _Around, findings: Findings, depth: int, *, is_catalogue: bool = False
+) -> Iterator[Enclosed]:
+    """The policies of an envelope; a catalogue in another one says itself whose its policies are."""
     entered = _entered(source, around, findings)
     if entered is None:
         return
     here, inside = entered
-    stated = (*around.stated, *_stated(source, here.terms, findings))
+    own = tuple(_stated(source, here.terms, findings))
+    parts = {each.part for each in own} if is_catalogue else set()
+    outer = tuple(each for each in around.stated if each.part not in parts)
+    stated = _joined(outer, own, findings)
     for member in source.members:
         meaning = here.terms.expand(member.key.text)
         inner = replace(inside, stated=stated).within(scoped(here.terms, member.key.text, member.key.place))
         if meaning in _POLICIES:
-            about = _dataset(source, here.terms, findings) if meaning == HAS_POLICY else ()
+            about = tuple(_dataset(source, here.terms, findings)) if meaning == HAS_POLICY else ()
+            all_stated = _joined(stated, about, findings)
             for policy in _described(member):
-                yield Enclosed(policy, inner.terms, inner.contexts, (*stated, *about))
+                yield Enclosed(policy, inner.terms, inner.contexts, all_stated)
         elif meaning in _CONTAINERS:
-            yield from _in_container(member, inner, findings, depth)
+            yield from _in_container(member, inner, findings, depth, is_catalogue=meaning == _CATALOGUE)
 
 
-def _in_container(member: Member, around: _Around, findings: Findings, depth: int) -> Iterator[Enclosed]:
+def _in_container(
+    member: Member, around: _Around, findings: Findings, depth: int, *, is_catalogue: bool
+) -> Iterator[Enclosed]:
     if depth == _MOST_DEEP:
         message = f"catalogues stand in each other more than {_MOST_DEEP} deep"
         findings.error("P104", member.key.place, message, "split the document")
         return
     for source in _described(member):
-        yield from _enclosed(source, around, findings, depth + 1)
+        yield from _enclosed(source, around, findings, depth + 1, is_catalogue=is_catalogue)
+
+
+def _joined(around: tuple[Stated, ...], own: tuple[Stated, ...], findings: Findings) -> tuple[Stated, ...]:
+    """What both places state; an error where they name two for one part."""
+    joined = {each.part: each for each in around}
+    for each in own:
+        first = joined.setdefault(each.part, each)
+        if first.name.iri != each.name.iri:
+            word = each.part.rpartition("/")[2]
+            line = findings.where(first.name.place).line
+            message = (
+                f"{quoted(each.name.written)} is not the {word} that the document states at line {line},"
+                f" {quoted(first.name.written)}"
+            )
+            help_ = f"name the same {word} at both places, or at one of them alone"
+            findings.error("P340", each.name.place, message, help_)
+    return tuple(joined.values())
 
 
 def _stated(source: JsonObject, terms: Terms, findings: Findings) -> Iterator[Stated]:
@@ -229,7 +253,7 @@ def _stated(source: JsonObject, terms: Terms, findings: Findings) -> Iterator[St
 def _dataset(source: JsonObject, terms: Terms, findings: Findings) -> Iterator[Stated]:
     """The dataset is the target of its policies (ODRL IM 2.2.4)."""
     for member in source.members:
-        if terms.expand(member.key.text) == "@id":
+        if terms.expand(member.key.text) in _NAMES:
             yield from _stated_part(TARGET, member, terms, findings)
 
 
@@ -256,4 +280,4 @@ def _written(value: JsonValue, terms: Terms) -> JsonString | None:
 def _name(written: JsonString, terms: Terms) -> Name:
     text = written.text
     iri = terms.expand(text) if ":" in text else None
-    return Name(iri or BASE + text, text, written.place)
+    return Name(respelled(iri) if iri else BASE + text, text, written.place)

@@ -1,32 +1,32 @@
 """Gives the rules of a policy a target and parties that are stated outside of it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from smalti.policy.document.envelopes import Stated
-from smalti.policy.document.nodes import Name, Node, Property
+from smalti.policy.document.nodes import Name, Node, Property, Stated, Value
 from smalti.policy.findings.findings import Findings, quoted
-from smalti.vocab.terms import IRI, OBLIGATION, ODRL, PERMISSION, PROHIBITION
+from smalti.vocab.terms import IRI, OBLIGATION, ODRL, PERMISSION, PROHIBITION, SOURCE
 
 RULES: Final = (PERMISSION, PROHIBITION, OBLIGATION)
 
 
-def with_stated(policy: Node, stated: Iterable[Stated], findings: Findings) -> Node:
+def with_stated(policy: Node, findings: Findings) -> Node:
     """A policy with what its envelope says of all its rules; where the two differ, an error."""
-    for each in stated:
+    for each in policy.stated:
         for named in _named(policy, each.part):
-            _check_same(named, each.name, findings, "the document around it")
+            _check_same(named, each, findings)
         policy = with_part(policy, each.part, each.name)
     return policy
 
 
-def bound(policy: Node, part: IRI, name: Name, findings: Findings) -> Node:
-    """A policy with what is bound in each rule that leaves it open; an error where none does."""
-    if not lacks(policy, part):
-        for named in _named(policy, part):
-            _check_same(named, name, findings, "the binding")
-    return with_part(policy, part, name)
+def bound(policy: Node, each: Stated, findings: Findings) -> Node:
+    """With what is bound in each rule that leaves it open; where none does, it must be the same."""
+    if not lacks(policy, each.part):
+        for named in _named(policy, each.part):
+            _check_same(named, each, findings)
+        policy = replace(policy, stated=(*policy.stated, each))
+    return with_part(policy, each.part, each.name)
 
 
 def lacks(policy: Node, part: IRI, words: tuple[IRI, ...] = RULES) -> bool:
@@ -82,11 +82,21 @@ def _named(policy: Node, part: IRI) -> Iterator[Property]:
             yield prop
 
 
-def _check_same(prop: Property, name: Name, findings: Findings, source: str) -> None:
-    for value in prop.values:
-        stated = value.name if isinstance(value, Node) else None
-        if stated is not None and stated.iri != name.iri:
+def _check_same(prop: Property, stated: Stated, findings: Findings) -> None:
+    for name in (name for value in prop.values for name in _names(value)):
+        if name.iri != stated.name.iri:
             word = prop.iri.removeprefix(ODRL)
-            message = f"{quoted(stated.written)} is not the {word} that {source} states"
+            message = f"{quoted(name.written)} is not the {word} that {stated.source} states"
             help_ = f"name the same {word} in both, or in one of them alone"
-            findings.error("P340", stated.place, message, help_)
+            findings.error("P340", name.place, message, help_)
+
+
+def _names(value: Value) -> Iterator[Name]:
+    """The name of an asset or a party; of a collection also that of its source, which is what is meant."""
+    if not isinstance(value, Node):
+        return
+    if value.name is not None and not value.name.iri.startswith("_:"):
+        yield value.name
+    source = value.get(SOURCE)
+    for whole in source.values if source is not None else ():
+        yield from _names(whole)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from smalti.policy.text.json_text import Place
-from smalti.vocab.terms import ODRL
+from smalti.vocab.terms import IRI, ODRL
 
 _ABSENT_IF_EMPTY: Final = frozenset(
     ODRL + name
@@ -64,6 +64,17 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
+class Stated:
+    """What is said from outside of a policy about one part of each of its rules."""
+
+    part: IRI
+    """`odrl:target`, `odrl:assigner` or `odrl:assignee`."""
+    name: Name
+    source: str = "the document around it"
+    """Who says it, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     """A JSON-LD node object, or a reference to one."""
 
@@ -77,6 +88,8 @@ class Node:
     """False when keys of this object were not understood: what seems to be missing may be among them."""
     beside: "tuple[Node, ...]" = ()
     """Of a policy: what its document says beside the policies, of assets, parties and actions."""
+    stated: "tuple[Stated, ...]" = ()
+    """Of a policy: what its envelope, or a binding, says of all its rules."""
 
     @property
     def is_reference(self) -> bool:

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from smalti.policy.document.context import NO_TERMS, Terms, contexts_of, read_context
-from smalti.policy.document.envelopes import Enclosed, Stated, enclosed_policies
+from smalti.policy.document.envelopes import Enclosed, enclosed_policies
 from smalti.policy.document.expansion import expand
-from smalti.policy.document.filling import with_stated
 from smalti.policy.document.keys import check_keys
 from smalti.policy.document.linking import link
-from smalti.policy.document.nodes import Node
+from smalti.policy.document.nodes import Node, Stated
 from smalti.policy.findings.findings import Findings
 from smalti.policy.model.iris import SCHEMES
 from smalti.policy.text.json_text import JsonArray, JsonObject, JsonValue, read, to_plain
@@ -156,6 +155,5 @@ def _expand(part: _Part, findings: Findings) -> list[tuple[Node, Terms]]:
     if len(nodes) != len(part.objects):
         return []
     return [
-        (with_stated(node, stated, findings), part.terms)
-        for node, stated in zip(nodes, part.stated, strict=True)
+        (replace(node, stated=stated), part.terms) for node, stated in zip(nodes, part.stated, strict=True)
     ]

@@ -172,6 +172,13 @@ TABLE: Final = (
         "an action that a document defines leads up to use or transfer, and known ones stay where they are"
         " (ODRL IM 2.4).",
     ),
+    Code(
+        "P342",
+        "policy that is not read",
+        "a document of a data space has its policies where they are read: in a message, a definition, or"
+        " `hasPolicy` of a dataset.",
+    ),
+    Code("P343", "kept name", "such IRIs stand for what a template leaves open."),
     Code("P390", "not implemented yet", "smalti refuses the feature by name, and never ignores it."),
     Code(
         "P391",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from smalti.policy.decide.hierarchies import Hierarchies
+from smalti.policy.document.expansion import UNRESOLVED
 from smalti.policy.document.nodes import Node, nodes_below
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.circles import on_circles
@@ -45,6 +46,7 @@ from smalti.policy.read.values import (
 )
 from smalti.vocab.aliases import canonical
 from smalti.vocab.contexts import CATENAX_CONTEXT, DATASPACE_ODRL_CONTEXT, MOSAICROWN_CONTEXT
+from smalti.vocab.markets import MARKETS
 from smalti.vocab.odrl import CONFLICT_STRATEGIES, POLICY_TYPES
 from smalti.vocab.terms import (
     AGREEMENT,
@@ -63,6 +65,7 @@ from smalti.vocab.terms import (
     PROFILE,
     PROHIBITION,
     SET,
+    SMALTI,
     UID,
 )
 
@@ -71,7 +74,7 @@ _PROFILE_OF: Final = (
     (CATENAX_CONTEXT, CATENAX),
     (DATASPACE_ODRL_CONTEXT, f"{DSPACE}odrl-profile"),
 )
-"""The profile whose words a context defines."""
+"""The profile that a context comes with."""
 _TYPES: Final[dict[str, PolicyType]] = {
     POLICY: PolicyType.SET,
     SET: PolicyType.SET,
@@ -211,9 +214,22 @@ def _warn_of_missing(node: Node, inherited: Inherited, scope: Scope) -> None:
         scope.findings.warning("P501", node.place, message, 'add "uid": "http://..."')
     named = node.get(PROFILE) is not None or bool(inherited.profiles) or not inherited.is_whole
     if not named and (word := word_outside_core(node)) is not None:
-        message = f"the policy names no `profile`, and {quoted(word)} is outside ODRL's core"
-        profile = next((iri for context, iri in _PROFILE_OF if context in scope.terms.contexts), MOSAICROWN)
-        scope.findings.warning("P502", node.place, message, f'add "profile": "{profile}"')
+        message = f"the policy names no `profile`, and {quoted(word.written)} is outside ODRL's core"
+        profile = _profile_with(word.iri, scope)
+        help_ = f'add "profile": "{profile}"' if profile else "add the `profile` that defines the word"
+        scope.findings.warning("P502", node.place, message, help_)
+
+
+def _profile_with(word: str, scope: Scope) -> str:
+    """The profile that declares a word; for one of ODRL's, that of a context. Empty: none that is known."""
+    market = next((market for market in MARKETS if word.startswith(market.namespace)), None)
+    if market is not None:
+        return next(iter(market.profiles), "")
+    if word.startswith((MOSAICROWN, SMALTI)):
+        return MOSAICROWN
+    if not odrl_name(word) and not word.startswith(UNRESOLVED):
+        return ""
+    return next((iri for context, iri in _PROFILE_OF if context in scope.terms.contexts), MOSAICROWN)
 
 
 def _read_profiles(node: Node, inherited: Inherited, scope: Scope) -> tuple[IRI, ...]:

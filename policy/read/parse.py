@@ -28,7 +28,7 @@ from smalti.policy.read.inheritance import (
     read_entry,
     report_unusable_parents,
 )
-from smalti.policy.read.templates import bind, report
+from smalti.policy.read.templates import bind, check_stated, report
 from smalti.policy.read.values import Scope
 from smalti.policy.short.source import ENDINGS, ShortSource, is_short, read_source
 from smalti.policy.text.json_text import Place
@@ -162,6 +162,7 @@ def _read(drafts: Sequence[_Draft], stored: Stored, binding: Binding) -> tuple[P
         inherited = family.inherited(policy_entry)
         policy_entry.policy = read_policy(policy_entry.node, inherited, policy_entry.scope)
         if policy_entry.policy is not None:
+            check_stated(policy_entry.policy, policy_entry.node, policy_entry.scope.findings)
             report(policy_entry.policy, policy_entry.node.place, policy_entry.scope.findings)
         if not inherited.is_whole or any(id(parent) in partial for parent in policy_entry.parents):
             partial.add(id(policy_entry))

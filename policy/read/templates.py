@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Final
 
 from smalti.policy.document.expansion import BASE
-from smalti.policy.document.filling import RULES, bound, lacks, with_part
-from smalti.policy.document.nodes import Name, Node, Property, Value
-from smalti.policy.findings.findings import Findings
+from smalti.policy.document.filling import RULES, bound, lacks, with_part, with_stated
+from smalti.policy.document.nodes import Name, Node, Property, Stated, Value, nodes_below
+from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.model.binding import UNBOUND, Binding, unbound
-from smalti.policy.model.model import Policy
+from smalti.policy.model.model import Policy, Rule
 from smalti.policy.read.beside import claims_on
 from smalti.policy.text.json_text import Place
 from smalti.vocab.terms import (
@@ -46,22 +46,64 @@ def bind(policy: Node, binding: Binding, findings: Findings) -> Node:
     base. What a policy inherits may have what it lacks, so that one with parents is left as it is.
 
     Args:
-        policy: as its document describes it.
+        policy: as its document describes it, with what its envelope states.
         binding: what is bound.
-        findings: where an error goes, if all rules name a target or a party, and one names another than is
-            bound.
+        findings: where errors go: a rule names another target or party than the envelope states; all rules
+            name one, and one names another than is bound; or a name is kept for placeholders.
     """
+    _check_names(policy, findings)
     names = _Names(binding.base)
-    policy = names.resolved(policy)
+    policy = with_stated(names.resolved(policy), findings)
     needed = () if policy.get(INHERIT_FROM) is not None else _needed(policy)
     for part, iri in binding.parts:
-        name = Name(iri, iri, policy.place)
-        policy = bound(policy, IRI(ODRL + part), name, findings)
+        stated = Stated(IRI(ODRL + part), Name(iri, iri, policy.place), "the binding")
+        policy = bound(policy, stated, findings)
     for part in needed:
         if lacks(policy, part):
             placeholder = UNBOUND + part.removeprefix(ODRL)
             policy = with_part(policy, part, Name(placeholder, placeholder, policy.place))
     return policy
+
+
+def _check_names(policy: Node, findings: Findings) -> None:
+    """Refuse names that stand for what is not bound: a rule about one would grant nothing, or anything."""
+    nodes = (node for top in (policy, *policy.beside) for node in nodes_below(top))
+    names = [*(node.name for node in nodes), *(stated.name for stated in policy.stated)]
+    for name in names:
+        if name is not None and name.iri.casefold().startswith(UNBOUND):
+            message = f"{quoted(name.written)} is kept for what a template leaves open, and names nothing"
+            help_ = "leave it out to be bound, or write the IRI that is meant"
+            findings.error("P343", name.place, message, help_)
+
+
+def check_stated(policy: Policy, node: Node, findings: Findings) -> None:
+    """Refuse a policy with a rule about others than is stated of all.
+
+    Such a rule may be inherited; or nodes beside the policy claim that it is about more.
+
+    Args:
+        policy: as it was read.
+        node: what it was read from.
+        findings: where errors go.
+    """
+    parents = node.get(INHERIT_FROM)
+    for stated in node.stated:
+        problem = next(filter(None, (_contradiction(rule, stated) for rule in policy.rules)), "")
+        if problem:
+            help_ = "write the rules that are meant in the policy itself, without others"
+            findings.error("P340", node.place if parents is None else parents.key, problem, help_)
+
+
+def _contradiction(rule: Rule, stated: Stated) -> str:
+    """Why a rule is not about the one that is stated; empty where it is. Empty assignees are anybody."""
+    word = stated.part.removeprefix(ODRL)
+    iris = [part.iri for part in getattr(rule, f"{word}s")]
+    others = [iri for iri in iris if iri != stated.name.iri]
+    if any(not iri.startswith(UNBOUND) for iri in others):
+        return f"{quoted(others[0])} is the {word} of a rule, and not the one that {stated.source} states"
+    if others or (not iris and stated.part == ASSIGNEE):
+        return f"a rule that the policy inherits names no {word}, and {stated.source} states one"
+    return ""
 
 
 def report(policy: Policy, place: Place, findings: Findings) -> None:
@@ -105,7 +147,8 @@ class _Names:
     def resolved(self, node: Node) -> Node:
         """A policy or a rule whose names, and those of what it is about, are resolved."""
         properties = {iri: self._property(prop) for iri, prop in node.properties.items()}
-        return replace(node, name=self._name(node.name), properties=properties)
+        stated = tuple(replace(each, name=self._named(each.name)) for each in node.stated)
+        return replace(node, name=self._name(node.name), properties=properties, stated=stated)
 
     def _property(self, prop: Property) -> Property:
         if prop.iri in _NAMED:
@@ -119,7 +162,10 @@ class _Names:
         return replace(prop, values=tuple(map(changed, prop.values)))
 
     def _name(self, name: Name | None) -> Name | None:
-        if name is None or not name.iri.startswith(BASE) or name.place.node:
+        return None if name is None else self._named(name)
+
+    def _named(self, name: Name) -> Name:
+        if not name.iri.startswith(BASE) or name.place.node:
             return name
         relative = name.iri.removeprefix(BASE)
         is_id = _ID.fullmatch(relative) and name.written != name.iri

@@ -13,6 +13,7 @@ from smalti.policy.findings.deprecated import deprecation
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.model.iris import iri_problem, misspelt_iri
 from smalti.policy.model.model import Inclusion
+from smalti.vocab.odrl import ACTIONS, CONFLICT_STRATEGIES, LEFT_OPERANDS, OPERATORS, POLICY_TYPES
 from smalti.vocab.terms import IRI, L_DIVERSITY, METHOD, ODRL, XSD
 from smalti.vocab.words import Range, Word
 
@@ -24,6 +25,8 @@ FRACTIONAL: Final = frozenset(XSD + name for name in ("decimal", "double", "floa
 LARGEST: Final = 10**9
 """The largest whole number that a policy may name."""
 _LONGEST_NAME: Final = 200
+_WORDS: Final = frozenset({*ACTIONS, *CONFLICT_STRATEGIES, *LEFT_OPERANDS, *OPERATORS, *POLICY_TYPES})
+"""The words of ODRL that are values."""
 _NAME_ALIASES: Final = {"1-diversity": L_DIVERSITY}  # as printed in D5.1, Figure 2.6
 
 
@@ -144,8 +147,18 @@ def unknown_word(
         message = f"the {what} {quoted(name.written)} is {reason}"
         scope.findings.error(code, name.place, message, otherwise)  # a similar word would mislead
         return
-    help_ = scope.findings.did_you_mean(name.written, candidates) or otherwise
+    candidates = list(candidates)
+    nearest = scope.findings.did_you_mean(name.written, candidates)
+    help_ = _in_full(name, scope) if name.written in candidates else nearest or otherwise
     scope.findings.error(code, name.place, f"unknown {what} {quoted(name.written)}", help_)
+
+
+def _in_full(name: Name, scope: Scope) -> str:
+    """The way out for a word that means nothing only because of where it stands, or under this context."""
+    local = name.written.removeprefix("odrl:")
+    declared = (iri for iri in scope.hierarchies.declarations if iri.endswith((f"/{local}", f"#{local}")))
+    whole = ODRL + local if local in _WORDS else next(declared, "")
+    return f"here it is no word, but a relative IRI: write `{whole}`" if whole else ""
 
 
 def spellings(iris: Iterable[str], scope: Scope) -> list[str]:

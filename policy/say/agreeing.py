@@ -1,39 +1,56 @@
 """The policy document of an agreement that two connectors made."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeVar
 
 from smalti.errors import PolicyError
 from smalti.policy.decide.fact_text import time
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.document.envelopes import Message, message_of
-from smalti.policy.document.serializations import is_turtle
+from smalti.policy.document.nodes import Literal, Property
+from smalti.policy.document.serializations import is_turtle, read_nodes
 from smalti.policy.findings.findings import Findings
 from smalti.policy.model.anchors import anchored_time
 from smalti.policy.model.binding import NOTHING_BOUND, Binding, unbound
 from smalti.policy.model.model import (
+    Asset,
     Comparison,
     Condition,
     Instant,
     Logical,
     LogicalOperator,
     Operator,
-    Permission,
+    Party,
     Policy,
     PolicyType,
+    Prohibition,
+    Rule,
     Text,
     Value,
 )
+from smalti.policy.model.nesting import with_duties
 from smalti.policy.read.inheritance import Stored, nothing_stored
 from smalti.policy.read.parse import ParsedDocument, parse, require_bound
 from smalti.policy.say.serialize import serialize
 from smalti.policy.say.widening import kept_to_offer
 from smalti.policy.short.source import is_short
-from smalti.policy.text.json_text import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue, read
+from smalti.policy.text.json_text import (
+    JsonArray,
+    JsonNamed,
+    JsonNumber,
+    JsonObject,
+    JsonString,
+    JsonValue,
+    read,
+)
 from smalti.vocab.declarations import OperandKind
 from smalti.vocab.terms import AGREEMENT, DSPACE, EDC, IRI
+
+R = TypeVar("R", bound=Rule)
+P = TypeVar("P", Asset, Party)
 
 _MESSAGES: Final = frozenset({DSPACE + "ContractAgreementMessage", EDC + "ContractAgreement"})
 _DATES: Final = frozenset({DSPACE + "timestamp", EDC + "contractSigningDate"})
@@ -52,7 +69,8 @@ def agreement_document(
     """The canonical document of an agreement, which may say no more than was offered.
 
     It is a policy of the type Agreement. Where the message has a date, durations from it after which
-    permissions end are points in time. For all other durations each request must state that date.
+    permissions end, and deadlines of duties, are points in time. For all other durations each request must
+    state that date.
 
     Args:
         document: the bytes of the message.
@@ -75,7 +93,7 @@ def agreement_document(
         way_out = "bind its base: --bind base=IRI" if parts == ("base",) else _WAY_OUT
         raise PolicyError(str(agreement.where), problem, "a target and both parties", way_out)
     kept = kept_to_offer(agreement, offer)
-    date = None if message is None else _date(message, name, now or datetime.now(UTC))
+    date = _date(message, name, now or datetime.now(UTC))
     return serialize(kept if date is None else _dated(kept, date, hierarchies))
 
 
@@ -119,23 +137,40 @@ def _single(parsed: ParsedDocument, expected: str) -> Policy:
 # --- The message
 
 
-def _is_agreement(policy: Policy, message: Message | None) -> bool:
+def _is_agreement(policy: Policy, message: Message) -> bool:
     if policy.type is PolicyType.OFFER:
         return False
-    types = frozenset({AGREEMENT}) if message is None else message.types
-    return not types.isdisjoint(_MESSAGES) or (policy.type is PolicyType.AGREEMENT and AGREEMENT in types)
+    is_bare = policy.type is PolicyType.AGREEMENT and AGREEMENT in message.types
+    return is_bare or not message.types.isdisjoint(_MESSAGES)
 
 
-def _message(parsed: ParsedDocument) -> Message | None:
-    """What is said around the policy; None in Turtle and in a short form, where nothing is."""
-    if is_turtle(parsed.name, parsed.text) or is_short(parsed.name, parsed.text):
-        return None
+def _message(parsed: ParsedDocument) -> Message:
+    """What is said in the policy and around it."""
+    findings = Findings(parsed.name, parsed.text)
+    if is_turtle(parsed.name, parsed.text):
+        return _of_turtle(parsed, findings)
+    if is_short(parsed.name, parsed.text):
+        return Message(frozenset({AGREEMENT}), ())  # nothing is said around it, and no date
     value, _ = read(parsed.text)
     items = value.items if isinstance(value, JsonArray) else (value,)
     message = None
     if len(items) == 1 and isinstance(items[0], JsonObject):
-        message = message_of(items[0], Findings(parsed.name, parsed.text))
+        message = message_of(items[0], findings)
     return Message(frozenset(), ()) if message is None else message
+
+
+def _of_turtle(parsed: ParsedDocument, findings: Findings) -> Message:
+    """What the policy says: Turtle has no messages around one."""
+    ((policy, _),) = read_nodes(parsed.text, findings)
+    members = ((iri, JsonArray(_as_json(prop), prop.key)) for iri, prop in policy.properties.items())
+    return Message(frozenset(name.iri for name in policy.types), tuple(members))
+
+
+def _as_json(prop: Property) -> tuple[JsonValue, ...]:
+    return tuple(
+        JsonString(value.text, value.place) if isinstance(value, Literal) else JsonNamed(None, value.place)
+        for value in prop.values
+    )
 
 
 def _date(message: Message, name: str, now: datetime) -> datetime | None:
@@ -173,22 +208,42 @@ _MONOTONE: Final = frozenset({LogicalOperator.AND, LogicalOperator.OR})
 
 @dataclass(frozen=True, slots=True)
 class _Calendar:
-    """Puts points in time in place of the durations after which permissions end.
+    """Puts points in time in place of the durations after which permissions and duties end.
 
-    The other side writes the date. One that is too early ends a permission sooner; but it would lift an
-    embargo, or end a prohibition. So other durations stay, and wait for the date that a request states.
+    The other side writes the date. One that is too early ends a permission sooner, and is a nearer deadline
+    of a duty; but it would lift an embargo, or end a prohibition. So other durations stay, and wait for the
+    date that a request states.
     """
 
     date: datetime
     hierarchies: Hierarchies
 
-    def permission(self, rule: Permission) -> Permission:
-        return replace(rule, constraints=tuple(map(self.condition, rule.constraints)))
+    def prohibition(self, rule: Prohibition) -> Prohibition:
+        """A prohibition that ends when it did; its remedies are duties."""
+        return with_duties(rule, self.rule)
+
+    def rule(self, rule: R) -> R:
+        """A permission or a duty, of which nothing holds more often for a narrower condition."""
+        dated = replace(
+            rule,
+            targets=tuple(map(self.part, rule.targets)),
+            assigners=tuple(map(self.part, rule.assigners)),
+            assignees=tuple(map(self.part, rule.assignees)),
+            constraints=self.conditions(rule.constraints),
+            refinements=self.conditions(rule.refinements),
+        )
+        return with_duties(dated, self.rule)
+
+    def part(self, part: P) -> P:
+        return replace(part, refinements=self.conditions(part.refinements))
+
+    def conditions(self, conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+        return tuple(map(self.condition, conditions))
 
     def condition(self, condition: Condition) -> Condition:
         match condition:
             case Logical(operator=operator, operands=operands) if operator in _MONOTONE:
-                return replace(condition, operands=tuple(map(self.condition, operands)))
+                return replace(condition, operands=self.conditions(operands))
             case Comparison(operand=operand, operator=operator, values=values) if (
                 operator in _ENDS and self.is_clock(operand)
             ):
@@ -206,4 +261,9 @@ class _Calendar:
 
 def _dated(policy: Policy, date: datetime, hierarchies: Hierarchies) -> Policy:
     calendar = _Calendar(date, hierarchies)
-    return replace(policy, permissions=tuple(map(calendar.permission, policy.permissions)))
+    return replace(
+        policy,
+        permissions=tuple(map(calendar.rule, policy.permissions)),
+        prohibitions=tuple(map(calendar.prohibition, policy.prohibitions)),
+        obligations=tuple(map(calendar.rule, policy.obligations)),
+    )

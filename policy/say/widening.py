@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from smalti.errors import PolicyError, SmaltiError, raise_all
+from smalti.policy.decide.conditions import leaves
 from smalti.policy.model.binding import UNBOUND
 from smalti.policy.model.meaning import meaning_of
 from smalti.policy.model.model import (
@@ -348,9 +349,23 @@ def _left_out(
             each for each in own if operands_of(each) and operands_of(each) == operands_of(condition)
         ]
         where = replaced[0].where if replaced else rule.where
-        said = f", and says: {describe_condition(replaced[0])}" if replaced else ""
+        text, said = describe_condition(condition), ""
+        if replaced:
+            other = describe_condition(replaced[0])
+            is_alike = other == text
+            said = f", and says: {other}{_form(replaced[0]) if is_alike else ''}"
+            text += _form(condition) if is_alike else ""
         problem = f"the agreement leaves out an offered {word}{said}"
-        yield _Difference(where, problem, f"the offered {word}: {describe_condition(condition)}")
+        yield _Difference(where, problem, f"the offered {word}: {text}")
+
+
+def _form(condition: Condition) -> str:
+    """What tells conditions apart whose descriptions are alike: operators, and kinds of values."""
+    parts = [
+        f"{leaf.operator} {' or '.join(sorted({type(value).__name__.lower() for value in leaf.values}))}"
+        for leaf in leaves((condition,))
+    ]
+    return f" (as {', '.join(parts)})"
 
 
 def _in_duties(rule: Permission, offered: Permission) -> Iterator[_Difference]:

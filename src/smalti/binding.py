@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping
 
 from smalti.errors import UsageError
 from smalti.policy.decide.names import iri
-from smalti.policy.model.binding import BINDABLE, Binding
+from smalti.policy.model.binding import BINDABLE, UNBOUND, Binding
 from smalti.vocab.terms import IRI
 
 WHERE = "binding (--bind)"
+_ENDS = ("/", "#", ":")
 _EXPECTED = "target=IRI, assigner=IRI, assignee=IRI or base=IRI"
 
 
@@ -20,6 +21,8 @@ def binding_of(bound: Mapping[str, str]) -> Binding:
     unknown = sorted(set(bound) - {*BINDABLE})
     if unknown:
         raise UsageError(WHERE, f"`{unknown[0]}` cannot be bound", _EXPECTED)
+    for written in bound.values():
+        _check_kept(written)
     parts = {part: iri(written, WHERE) for part, written in bound.items() if part != "base"}
     return Binding(**parts, base=_base(bound.get("base")))
 
@@ -28,7 +31,17 @@ def _base(written: str | None) -> IRI | None:
     if written is None:
         return None
     iri(f"{written}x", WHERE)  # a namespace is none of the IRIs in it
+    if not written.endswith(_ENDS):
+        problem = "the base would run into the names that it stands before"
+        way_out = "end it as the prefix of a context ends: `base=http://example.com/`"
+        raise UsageError(WHERE, problem, "an IRI that ends with `/`, `#` or `:`", way_out)
     return IRI(written)
+
+
+def _check_kept(written: str) -> None:
+    if written.casefold().startswith(UNBOUND):
+        problem = f"IRIs that begin with `{UNBOUND}` stand for what is not bound"
+        raise UsageError(WHERE, problem, "the IRI that is meant", "leave out what stays open")
 
 
 def pairs(written: Iterable[str]) -> dict[str, str]:

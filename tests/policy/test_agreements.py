@@ -17,7 +17,7 @@ from strategies import policies
 
 from smalti.errors import PolicyError, SmaltiError, UsageError
 from smalti.policy.decide.authorize import authorize
-from smalti.policy.decide.decision import Effect, Request
+from smalti.policy.decide.decision import DutyReading, Effect, Request
 from smalti.policy.decide.fact_text import fact
 from smalti.policy.model.binding import Binding
 from smalti.policy.model.meaning import meaning_digest
@@ -188,6 +188,102 @@ def test_a_date_that_the_other_side_writes_lifts_no_embargo(
     assert effect(NOW - timedelta(days=31)) is (Effect.DENY if "xone" in str(limit) else Effect.PERMIT)
 
 
+def collection(kind: str, source: str) -> dict[str, Any]:
+    named = {"@type": f"odrl:{kind}", "odrl:source": {"@id": source}}
+    return named | {"odrl:refinement": [in_force_date("lteq")]}
+
+
+def deadline(action: str) -> dict[str, Any]:
+    return {"action": action, "constraint": [in_force_date("lteq")]}
+
+
+ENDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "target": ("use", {"permission": [{"action": "use", "target": collection("AssetCollection", VISITS)}]}),
+    "assignee": (
+        "use", {"permission": [{"action": "use", "assignee": collection("PartyCollection", ANA)}]}),
+    "duty": ("use", {"permission": [{"action": "use", "duty": [deadline("odrl:inform")]}]}),
+    "alternatives of a duty": ("use", {"permission": [{"action": "use", "duty": [{
+        "action": "odrl:inform",
+        "constraint": [{"odrl:or": [in_force_date("lt"), in_force_date("lteq")]}],
+    }]}]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+@pytest.mark.parametrize("reading", list(DutyReading))
+def test_no_request_restarts_what_the_date_of_the_agreement_ended(name: str, reading: DutyReading) -> None:
+    action, rules = ENDS[name]
+    offer = {word: value for word, value in template().items() if word not in RULES} | rules
+    agreement = message()
+    parts = {word: value for word, value in agreement["agreement"].items() if word not in RULES}
+    agreement["agreement"] = parts | copy.deepcopy(rules)
+    for shared, stated in (("target", "target"), ("assignee", "assignee")):
+        if stated in rules["permission"][0]:
+            agreement["agreement"].pop(shared)
+    policy = agreed(agreement, offered(offer))
+    duties = frozenset(duty.uid for rule in policy.permissions for duty in rule.duties)
+
+    def effect(time: datetime, agreed: datetime | None) -> Effect:
+        request = Request(
+            party=IRI(ANA), action=IRI(f"{ODRL}{action}"), targets=(IRI(VISITS),), time=time,
+            agreed=agreed, duties=reading, fulfilled=duties,
+        )  # fmt: skip
+        return authorize(request, [policy]).effect
+
+    in_time, too_late = NOW - timedelta(days=2), NOW
+    for stated_date in (None, NOW, in_time, datetime(2001, 1, 1, tzinfo=UTC)):
+        assert effect(in_time, stated_date) is Effect.PERMIT
+        assert effect(too_late, stated_date) is Effect.DENY
+
+
+def test_deadlines_of_obligations_are_counted_from_the_date_and_those_of_prohibitions_wait() -> None:
+    rules = {
+        "permission": [{"action": "use"}],
+        "obligation": [deadline("odrl:delete")],
+        "prohibition": [
+            {"action": "odrl:sell", "constraint": [in_force_date("lt")],
+             "odrl:remedy": [deadline("odrl:compensate")]}
+        ],
+    }  # fmt: skip
+    offer = {word: value for word, value in template().items() if word not in RULES} | rules
+    agreement = message()
+    parts = {word: value for word, value in agreement["agreement"].items() if word not in RULES}
+    agreement["agreement"] = parts | rules
+    policy = agreed(agreement, offered(offer))
+    (obligation,), (prohibition,) = policy.obligations, policy.prohibitions
+    for duty in (obligation, *prohibition.remedies):
+        assert "Instant(" in repr(duty.constraints)
+    assert "contractAgreement+30d" in repr(prohibition.constraints)
+
+
+TURTLE = f"""
+@prefix odrl: <{ODRL}> .
+@prefix dspace: <https://w3id.org/dspace/2025/1/> .
+<urn:uuid:32541fe6-c580-409e-85a8-8a9a32fbe833> a odrl:Agreement ;
+  odrl:target <{VISITS}> ; odrl:assigner <{OWNER}> ; odrl:assignee <{ANA}> ;
+  dspace:timestamp DATE ;
+  odrl:permission [ odrl:action odrl:use ; odrl:constraint [
+    odrl:leftOperand <{EDC}inForceDate> ; odrl:operator odrl:lteq ;
+    odrl:rightOperand "contractAgreement+30d" ] ] .
+"""
+
+
+def test_an_agreement_in_turtle_has_the_same_date() -> None:
+    rules = {"permission": [{"action": "use", "constraint": [in_force_date("lteq")]}]}
+    offer = offered({word: value for word, value in template().items() if word not in RULES} | rules)
+    date = '"2026-05-01T12:00:00Z"'
+
+    def written(date: str) -> str:
+        return agreement_document(TURTLE.replace("DATE", date).encode(), "a.ttl", offer, now=NOW).decode()
+
+    for text in (date, f"{date}^^<http://www.w3.org/2001/XMLSchema#dateTime>"):
+        assert "2026-05-31T12:00:00Z" in written(text)
+        assert "contractAgreement" not in written(text)
+    for text in (f'{date}, "2026-05-02T12:00:00Z"', "1777636800", f"<{EX}now>", '"2027-01-01T00:00:00Z"'):
+        with pytest.raises(SmaltiError):
+            written(text)
+
+
 def test_without_a_date_durations_wait_for_the_request() -> None:
     agreement = message()
     del agreement["agreement"]["timestamp"]
@@ -321,6 +417,18 @@ def test_each_place_is_named_at_once() -> None:
         del agreement["prohibition"]
 
     assert len(refusal(edited(rules)).splitlines()) == 2
+
+
+def test_conditions_that_read_alike_are_told_apart() -> None:
+    purpose = {"leftOperand": "odrl:purpose", "operator": "eq",
+               "rightOperand": {"@id": "https://w3id.org/dpv#Marketing"}}  # fmt: skip
+    offer = template() | {"permission": [{"action": "use", "constraint": [purpose]}]}
+    other = purpose | {"operator": "isAnyOf"}
+    text = refusal(
+        edited(lambda a: a.update(permission=[{"action": "use", "constraint": [other]}])), offered(offer)
+    )
+    assert "(as isAnyOf named)" in text
+    assert "(as eq named)" in text
 
 
 def test_problems_are_not_without_end() -> None:

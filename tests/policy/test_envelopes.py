@@ -9,6 +9,7 @@ import pytest
 from pyld import ContextResolver, FrozenDocumentLoader, jsonld
 
 from smalti.errors import PolicyError
+from smalti.policy.decide.hierarchies import STANDARD, Vocabulary
 from smalti.policy.document.context import documents
 from smalti.policy.model.binding import Binding, unbound
 from smalti.policy.model.meaning import meaning_digest
@@ -264,3 +265,224 @@ def test_an_unknown_word_inside_is_never_dropped(name: str, word: str) -> None:
     del inner[word]
     inner["permission"][0][word] = [{"a": 1}]
     assert "P206" in {finding.code for finding in read(document).errors}
+
+
+# --- Every form of a target or a party is held against the envelope
+
+STRANGER = "did:web:stranger.example"
+
+
+def collection(kind: str, source: object) -> dict[str, Any]:
+    return {"@type": kind, "odrl:source": {"@id": source}}
+
+
+def agreement(**more: Any) -> dict[str, Any]:
+    inner = {"@context": ["http://www.w3.org/ns/odrl.jsonld"], **policy(**{"@type": "Agreement"})}
+    envelope = ENVELOPES["EDC, agreement"]
+    return {**deepcopy(envelope), "policy": {**inner, **more}}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"target": collection("AssetCollection", f"{T}2")},
+        {"target": collection("AssetCollection", f"{T}2") | {"uid": T}},
+        {"target": {"@type": "AssetCollection", "odrl:source": collection("AssetCollection", f"{T}2")}},
+        {"assignee": collection("PartyCollection", STRANGER)},
+        {"permission": [rule(assignee=collection("PartyCollection", STRANGER))]},
+        {"permission": [rule(assignee=[CONSUMER, collection("PartyCollection", STRANGER)])]},
+        {"assignee": {"odrl:uid": {"@id": STRANGER}}},
+        {"assigner": collection("PartyCollection", STRANGER)},
+    ],
+)
+def test_the_source_of_a_collection_is_who_or_what_the_envelope_states(more: dict[str, Any]) -> None:
+    assert {finding.code for finding in read(agreement(**more)).errors} == {"P340"}
+
+
+@pytest.mark.parametrize(("part", "name"), [("target", T), ("assigner", PROVIDER), ("assignee", CONSUMER)])
+def test_a_collection_by_its_source_may_be_the_stated_one(part: str, name: str) -> None:
+    kind = "AssetCollection" if part == "target" else "PartyCollection"
+    (plain,) = policies(read(agreement()))
+    (named,) = policies(read(agreement(**{part: collection(kind, name)})))
+    assert [rule.targets for rule in named.rules] == [rule.targets for rule in plain.rules]
+    assert [rule.assignees for rule in named.rules] == [rule.assignees for rule in plain.rules]
+
+
+@pytest.mark.parametrize("kind", ["Asset", "Party"])
+def test_nodes_beside_an_envelope_claim_nobody_else_for_its_policy(kind: str) -> None:
+    word = "hasPolicy" if kind == "Asset" else "assigneeOf"
+    beside = {"@context": "http://www.w3.org/ns/odrl.jsonld", "@type": kind, "@id": STRANGER,
+              word: {"@id": "urn:x:p"}}  # fmt: skip
+    assert read([agreement()]).errors == ()
+    assert {finding.code for finding in read([agreement(), beside]).errors} == {"P340"}
+
+
+def test_the_same_spelling_counts_in_the_envelope_and_in_its_policy() -> None:
+    spellings = "http://example.com/Gr%C3%B6%C3%9Fe", "http://example.com/Größe"
+    for stated in spellings:
+        for written in spellings:
+            assert read(agreement(target=written) | {"assetId": stated}).errors == ()
+
+
+@pytest.mark.parametrize("name", [{"odrl:uid": {"@id": T}}, {"@id": T}, {"@id": T, "odrl:uid": T}])
+def test_a_dataset_is_named_by_its_uid_too(name: dict[str, Any]) -> None:
+    document = {**deepcopy(ENVELOPES["DCAT"]), "@id": T}
+    del document["@id"]
+    (inside,) = policies(read(document | name))
+    assert inside.targets == {T}
+    document["hasPolicy"] = policy(target=f"{T}2")
+    assert [finding.code for finding in read(document | name).errors] == ["P340"]
+
+
+def test_a_dataset_with_two_names_is_refused() -> None:
+    document = deepcopy(ENVELOPES["DCAT"]) | {"odrl:uid": {"@id": f"{T}2"}}
+    assert [finding.code for finding in read(document).errors] == ["P340"]
+
+
+# --- What a policy in an envelope inherits
+
+PARENT = {"@context": "http://www.w3.org/ns/odrl.jsonld", "@type": "Set", "uid": "urn:x:parent",
+          "permission": [{"action": "read", "target": T, "assigner": PROVIDER,
+                          "assignee": CONSUMER}]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "errors"),
+    [
+        ({}, set()),
+        ({"target": f"{T}2"}, {"P340"}),
+        ({"assignee": STRANGER}, {"P340"}),
+        ({"assigner": STRANGER}, {"P340"}),
+        ({"assignee": None}, {"P340"}),
+    ],
+)
+@pytest.mark.parametrize("own", [True, False])
+def test_inherited_rules_are_about_what_the_envelope_states(
+    change: dict[str, Any], errors: set[str], own: bool
+) -> None:
+    """The rules of a parent are the child's: about others they would be no part of the agreement."""
+    parent = deepcopy(PARENT)
+    parent["permission"][0] = {k: v for k, v in (PARENT["permission"][0] | change).items() if v}  # type: ignore[operator,index]
+    child = agreement(inheritFrom="urn:x:parent", permission=[rule()] if own else [])
+    del child["policy"]["@type"]
+    findings = read([parent, child]).errors
+    assert {finding.code for finding in findings} == errors
+    assert all(finding.where.pointer == "/1/policy/inheritFrom" for finding in findings)
+
+
+@pytest.mark.parametrize(("part", "other"), [("target", f"{T}2"), ("assignee", STRANGER)])
+def test_a_binding_is_held_against_inherited_rules_where_the_policy_has_no_others(
+    part: str, other: str
+) -> None:
+    child = {
+        "@context": PARENT["@context"],
+        "@type": "Set",
+        "uid": "urn:x:c",
+        "inheritFrom": "urn:x:parent",
+    }
+    stored = policies(read(PARENT))[0]
+
+    def codes(iri: str) -> set[str]:
+        parsed = parse(
+            json.dumps(child).encode(), "c", lambda uid: stored, binding=Binding(**{part: IRI(iri)})
+        )
+        return {finding.code for finding in parsed.errors}
+
+    assert codes(T if part == "target" else CONSUMER) == set()
+    assert codes(other) == {"P340"}
+
+
+# --- Functions of a vocabulary
+
+DATA_USER = Vocabulary(functions=((IRI("http://example.com/dataUser"), IRI(f"{ODRL}assignee")),))
+
+
+@pytest.mark.parametrize(("user", "errors"), [(CONSUMER, set()), (STRANGER, {"P340"})])
+@pytest.mark.parametrize("place", ["policy", "rule"])
+def test_a_declared_function_is_the_part_that_it_is_a_case_of(
+    user: str, errors: set[str], place: str
+) -> None:
+    said = {"http://example.com/dataUser": {"@id": user}}
+    document = agreement(**(said if place == "policy" else {"permission": [rule(**said)]}))
+    words = STANDARD.with_(DATA_USER)
+    parsed = parse(json.dumps(document).encode(), "p.json", hierarchies=words)
+    assert {finding.code for finding in parsed.errors} == errors
+    del document["consumerId"]
+    bound = Binding(assignee=IRI(CONSUMER))
+    parsed = parse(json.dumps(document).encode(), "p.json", hierarchies=words, binding=bound)
+    assert {finding.code for finding in parsed.errors} == errors
+
+
+# --- Policies at other places
+
+HIDDEN = {"@type": "Set", "@id": "urn:x:hidden", "prohibition": [rule()]}
+
+
+ELSEWHERE: dict[str, tuple[str, dict[str, Any]]] = {
+    # by its place: to what it is added, and how
+    "/dataset/0/distribution/0/hasPolicy/0": (
+        "dataset", {"distribution": [{"@type": "Distribution", "hasPolicy": [HIDDEN]}]}),
+    "/dataset/0/distribution/accessService/0/odrl:hasPolicy/0": (
+        "dataset", {"distribution": {"accessService": [{"odrl:hasPolicy": [HIDDEN]}]}}),
+    "/service/0/hasPolicy": ("catalogue", {"service": [{"@id": "urn:x:s", "hasPolicy": HIDDEN}]}),
+    "/hasPolicy/0": ("catalogue", {"hasPolicy": [HIDDEN]}),
+    "/anything/0/0/at/all/http:~1~1www.w3.org~1ns~1odrl~12~1prohibition": (
+        "catalogue", {"anything": [[{"at": {"all": {f"{ODRL}prohibition": []}}}]]}),
+    "/dataset/0/hasPolicy/1": (
+        "dataset", {"hasPolicy": [policy(**{"@type": "Offer"}), {"@id": "urn:x:q"}]}),
+    "/dataset/0/hasPolicy/0": (
+        "dataset", {"hasPolicy": ["urn:x:q", policy(**{"@type": "Offer"})]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("pointer", ELSEWHERE)
+def test_no_policy_of_an_envelope_is_hidden(pointer: str) -> None:
+    place, added = ELSEWHERE[pointer]
+    document = deepcopy(ENVELOPES["catalogue"])
+    (document if place == "catalogue" else document["dataset"][0]).update(added)
+    parsed = read(document)
+    assert [(finding.code, finding.where.pointer) for finding in parsed.errors] == [("P342", pointer)]
+    assert parsed.policies == parsed.templates == ()
+
+
+def test_rules_beside_a_policy_are_never_dropped() -> None:
+    document = deepcopy(ENVELOPES["EDC, agreement"]) | {"prohibition": [rule()]}
+    assert [finding.code for finding in read(document).errors] == ["P342"]
+    document = deepcopy(ENVELOPES["catalogue"]) | {"odrl:prohibition": [rule()]}
+    assert read(document).errors
+
+
+def test_a_policy_that_is_only_named_beside_another_one_is_an_error() -> None:
+    document = deepcopy(ENVELOPES["protocol, offer"])
+    document["offer"] = [document["offer"], {"@id": "urn:x:q"}]
+    assert [finding.where.pointer for finding in read(document).errors] == ["/offer/1"]
+
+
+def test_policies_in_a_set_are_not_hidden() -> None:
+    document = deepcopy(ENVELOPES["catalogue"])
+    document["dataset"] = {"@set": document["dataset"]}
+    assert "P342" in {finding.code for finding in read(document).errors}
+
+
+# --- Catalogues in each other
+
+
+def test_a_catalogue_in_another_one_is_its_own_participants() -> None:
+    inner = deepcopy(ENVELOPES["catalogue"]) | {"participantId": STRANGER, "@id": "urn:x:inner"}
+    del inner["@context"]
+    inner["dataset"][0]["hasPolicy"][0]["@id"] = "urn:x:r"
+    del inner["dataset"][1]
+    outer = deepcopy(ENVELOPES["catalogue"]) | {"catalog": [inner]}
+    assigners = {each.uid: each.permissions[0].assigners[0].iri for each in policies(read(outer))}
+    assert assigners == {"urn:x:p": PROVIDER, "urn:x:q": PROVIDER, "urn:x:r": STRANGER}
+    del inner["participantId"]
+    assigners = {each.uid: each.permissions[0].assigners[0].iri for each in policies(read(outer))}
+    assert set(assigners.values()) == {PROVIDER}
+
+
+def test_an_envelope_that_states_two_of_one_part_says_where() -> None:
+    document = deepcopy(ENVELOPES["EDC, agreement"]) | {"participantId": STRANGER}
+    (finding,) = read(document).errors
+    assert (finding.code, finding.where.pointer) == ("P340", "/participantId")
+    assert STRANGER in finding.message
+    assert PROVIDER in finding.message

@@ -108,6 +108,23 @@ def test_no_document_binds_by_a_placeholder(written: str) -> None:
         require(parsed)
 
 
+@pytest.mark.parametrize("name", ["target", "assigner", "base:x", "anything", ""])
+@pytest.mark.parametrize("part", ["target", "assigner", "assignee", "uid"])
+def test_placeholders_are_kept_from_documents(part: str, name: str) -> None:
+    parsed = read(template(**({"target": T} | {part: f"{UNBOUND}{name}"})))
+    assert {finding.code for finding in parsed.errors} == {"P343"}
+    parsed = read(template(target={"@type": "AssetCollection", "source": f"{UNBOUND}{name}"}))
+    assert {finding.code for finding in parsed.errors} == {"P343"}
+
+
+@pytest.mark.parametrize("part", ["target", "assignee"])
+def test_a_binding_is_held_against_the_source_of_a_collection(part: str) -> None:
+    kind = "AssetCollection" if part == "target" else "PartyCollection"
+    for source, errors in ((BIND[part], []), (f"{BIND[part]}x", ["P340"])):
+        parsed = read(template(**{part: {"@type": kind, "source": source}}), ALL)
+        assert [finding.code for finding in parsed.errors] == errors
+
+
 def test_a_child_of_a_template_is_none_that_grants() -> None:
     child = {**template(uid="urn:x:c", inheritFrom="urn:x:p"), "permission": []}
     both = [template(), child]
@@ -177,6 +194,12 @@ def test_only_a_bound_template_comes_in_force(folder: Path) -> None:
         ({"targets": T}, "cannot be bound"),
         ({"target": "T"}, "not an absolute IRI"),
         ({"base": "here"}, "not an absolute IRI"),
+        ({"base": "http://example.com"}, "would run into"),
+        ({"base": "http://example.com/t?"}, "would run into"),
+        ({"base": "http://example.com/t"}, "would run into"),
+        ({"base": f"{UNBOUND}base:"}, "not bound"),
+        ({"target": f"{UNBOUND}target"}, "not bound"),
+        ({"assigner": "urn:smalti:Unbound:x"}, "not bound"),
     ],
 )
 def test_what_cannot_be_bound_is_refused(folder: Path, bind: dict[str, str], said: str) -> None:

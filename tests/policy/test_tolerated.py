@@ -9,6 +9,7 @@ from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.model.model import Comparison, Day, Instant, Logical, LogicalOperator, Policy
 from smalti.policy.read.parse import ParsedDocument, parse
 
+ODRL = "http://www.w3.org/ns/odrl/2/"
 MOSAICROWN = "https://www.mosaicrown.eu/ns/mosaicrown/1/"
 USE = {"target": "http://example.com/a", "action": "use"}
 
@@ -184,6 +185,49 @@ def test_a_word_outside_the_core_needs_a_profile(rule: dict[str, object], word: 
     assert warning.code == "P502"
     assert f"`{word}` is outside ODRL's core" in warning.message or not word
     assert findings(parsed(permission={**USE, **rule}, profile=MOSAICROWN), Severity.WARNING) == []
+
+
+CX = "https://w3id.org/catenax/2025/9/policy/"
+EDC = "https://w3id.org/edc/v0.0.1/ns/"
+IN_CATENAX = [f"{CX}odrl.jsonld", f"{CX}context.jsonld"]
+
+
+@pytest.mark.parametrize(
+    ("context", "operand", "profile"),
+    [
+        (IN_CATENAX, f"{EDC}inForceDate", "add the `profile` that defines the word"),
+        (IN_CATENAX, "Membership", f'add "profile": "{CX}"'),
+        (IN_CATENAX, f"{MOSAICROWN}k", f'add "profile": "{MOSAICROWN}"'),
+        (IN_CATENAX, f"{ODRL}count", f'add "profile": "{CX}"'),
+        ("http://www.w3.org/ns/odrl.jsonld", f"{CX}Membership", f'add "profile": "{CX}"'),
+        ("http://www.w3.org/ns/odrl.jsonld", "http://example.com/op", "add the `profile` that defines"),
+    ],
+)
+def test_the_profile_that_is_advised_declares_the_word(context: object, operand: str, profile: str) -> None:
+    constraint = {"leftOperand": operand, "operator": "eq", "rightOperand": "a"}
+    rule = {"action": "use", "target": "http://example.com/a", "constraint": [constraint]}
+    document = {"@context": context, "@type": "Set", "@id": "urn:x:p", "permission": [rule]}
+    found = parse(json.dumps(document).encode(), "p.json").diagnostics
+    (advised,) = [finding.help for finding in found if finding.code == "P502"]
+    assert advised.startswith(profile)
+
+
+@pytest.mark.parametrize(
+    ("change", "whole"),
+    [
+        ({"operator": {"@id": "eq"}}, f"{ODRL}eq"),
+        ({"leftOperand": {"@id": "count"}}, f"{ODRL}count"),
+        ({"leftOperand": {"@id": "inForceDate"}}, f"{EDC}inForceDate"),
+        ({"leftOperand": {"@id": "Membership"}}, f"{CX}Membership"),
+    ],
+)
+def test_a_word_that_is_none_where_it_stands_is_written_in_full(
+    change: dict[str, object], whole: str
+) -> None:
+    constraint = {"leftOperand": "count", "operator": "eq", "rightOperand": 1, **change}
+    found = parsed(permission={**USE, "constraint": constraint}, profile=MOSAICROWN).errors
+    assert whole in {finding.help.rpartition("write `")[2].rstrip("`") for finding in found}
+    assert not [finding for finding in found if "did you mean" in finding.help]
 
 
 @pytest.mark.parametrize("action", ["use", "transfer"])

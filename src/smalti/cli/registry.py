@@ -208,7 +208,8 @@ def policy_add(  # noqa: PLR0913, PLR0917 (its options)
 ) -> int:
     """Put the policies of a document in force. The issuer becomes the owner of each new target.
 
-    With --as-agreement, the agreement is put in force that two connectors made of the document.
+    With --as-agreement, the agreement is put in force that two connectors made of the document. It replaces
+    nothing: its uid may be the other side's choice.
 
     Warns of rules in force about the same people that shut each other out of their budget, of rules that
     need columns which other policies in force prohibit, of permissions and obligations that prohibitions of
@@ -224,6 +225,8 @@ def policy_add(  # noqa: PLR0913, PLR0917 (its options)
     from smalti.policy.decide.names import iri
     from smalti.show.terminal import console, show_warnings
 
+    if agreement is not None and replace:
+        raise _replacing_agreement()
     signed = None if signature is None else content_of(signature, "a detached signature")
     opened, issuer = open_registry(registry), iri(party, "--as")
     document = _to_add(file, agreement, bound, opened, issuer)
@@ -242,6 +245,13 @@ def policy_add(  # noqa: PLR0913, PLR0917 (its options)
         click.echo(f"in force: {stored.uid}")
     show_warnings(console(), warnings)
     return 0
+
+
+def _replacing_agreement() -> Exception:
+    from smalti.errors import UsageError
+
+    problem = "the other side may have chosen the uid of the agreement, and with it what would end"
+    return UsageError("--replace", problem, "--as-agreement without --replace", "agree under another uid")
 
 
 def _to_add(

@@ -7,7 +7,9 @@ import stat
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -207,6 +209,28 @@ def test_a_policy_is_replaced_at_once(registry: Registry) -> None:
     stranger = world.document("read", world.read_rule("else", SECOND))
     registry.add_policy(stranger, "stranger.jsonld", OTHER, replaces=True)
     assert len(registry.policies_about(SOURCE)) == 1
+
+
+def test_an_agreement_replaces_only_an_agreement_of_the_same_parties(registry: Registry) -> None:
+    def agreement(target: str = SOURCE, assignee: str = USER, **more: Any) -> bytes:
+        rule = world.read_rule("agreed", target, assigner=OWNER, assignee=assignee)
+        return world.document("agreed", rule, **{"@type": "Agreement", **more})
+
+    first = agreement()
+    registry.add_policy(first, "first", OWNER)
+    others = (agreement(SECOND), agreement(assignee=OTHER))
+    for other in others:
+        message = refused(
+            UsageError, registry, partial(registry.add_policy, replaces=True), other, "p", OWNER
+        )
+        assert "and would end it" in message
+        assert "--replace" not in message
+    assert "--replace" not in refused(UsageError, registry, registry.add_policy, others[0], "p", OWNER)
+    again = agreement(**{"conflict": "perm"})
+    registry.add_policy(again, "again", OWNER, replaces=True)
+    assert [stored.digest for stored in registry.policies_about(SOURCE)] == [world.digest(again)]
+    registry.add_policy(agreement(**{"@type": "Set"}), "set", OWNER, replaces=True)
+    refused(UsageError, registry, partial(registry.add_policy, replaces=True), first, "first", OWNER)
 
 
 def test_a_document_that_was_only_laid_out_anew_takes_the_others_place(

@@ -1,0 +1,65 @@
+"""Policies at places of an envelope where none is read: each is an error, since one may prohibit."""
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from smalti.policy.findings.findings import Findings, quoted
+from smalti.policy.model.iris import respelled
+from smalti.policy.text.json_text import JsonArray, JsonNamed, JsonObject, JsonValue, Member
+from smalti.vocab.terms import HAS_POLICY, INHERIT_FROM, OBLIGATION, PERMISSION, PROHIBITION
+
+_HELP: Final = "write each policy in `hasPolicy` of its dataset, or in a document of its own"
+
+
+def _local(word: str) -> str:
+    """A word without its prefix or namespace: what stands there may be meant, whatever the context says."""
+    text = respelled(word)
+    return text[max(map(text.rfind, ":/#")) + 1 :]
+
+
+_RULES: Final = frozenset(map(_local, (PERMISSION, PROHIBITION, OBLIGATION, INHERIT_FROM)))
+_POLICIES: Final = _local(HAS_POLICY)
+_REPORTED: Final = _RULES | {_POLICIES}
+
+
+def report_unread(envelope: JsonObject, read: Collection[JsonObject], findings: Findings) -> None:
+    """Report each policy inside an envelope that is not read, and each that is only named.
+
+    Args:
+        envelope: an object at the top of a document.
+        read: the policies in it that are read.
+        findings: where errors go.
+    """
+    own = frozenset(map(id, read))
+    for member in _members(envelope, own):
+        word = quoted(member.key.text)
+        if _local(member.key.text) in _RULES:
+            message = f"{word} stands at a place of this document where no rule is read"
+            findings.error("P342", member.key.place, message, _HELP)
+        values = _items(member.value)
+        holds_policies = _local(member.key.text) == _POLICIES or any(id(value) in own for value in values)
+        for value in values if holds_policies else ():
+            if id(value) not in own:
+                message = f"a policy in {word} is not read: it is only named, or no dataset has it"
+                findings.error("P342", value.place, message, _HELP)
+
+
+def _members(value: JsonValue, read: frozenset[int]) -> Iterator[Member]:
+    """All members of a value and below, but for contexts, policies that are read, and what is reported."""
+    if isinstance(value, JsonArray):
+        for item in value.items:
+            yield from _members(item, read)
+    if not isinstance(value, JsonObject) or id(value) in read:
+        return
+    for member in value.members:
+        if member.key.text == "@context":
+            continue
+        yield member
+        if _local(member.key.text) not in _REPORTED:
+            yield from _members(member.value, read)
+
+
+def _items(value: JsonValue) -> tuple[JsonValue, ...]:
+    if isinstance(value, JsonNamed) and value.value is None:
+        return ()
+    return value.items if isinstance(value, JsonArray) else (value,)
