@@ -344,14 +344,14 @@ class Hierarchies:
     declarations: Mapping[IRI, OperandDeclaration] = field(default_factory=dict)
     """By operand, as `operands` spells them: without those that two vocabularies declare differently."""
     disputed: frozenset[IRI] = frozenset()
-    """Those, in the same spelling."""
+    """Those, in the same spelling, and the properties of rules that two declare as cases of others."""
     counts: tuple[IRI, ...] = ()
     """The operands among them whose values the registry counts."""
     values: Hierarchy = field(default_factory=Hierarchy)
     """Of the concepts that are values of declared operands."""
     schemes: Mapping[IRI, Scheme] = field(default_factory=dict)
     functions: Mapping[IRI, IRI] = field(default_factory=dict)
-    """By a declared property of rules: the one of ODRL that it is a case of."""
+    """By a declared property of rules: the one of ODRL that it is a case of; none where two differ."""
 
     def declaration(self, operand: IRI) -> OperandDeclaration | None:
         """What is declared of a left operand; None: no more than that it is one, or nothing."""
@@ -387,7 +387,8 @@ class Hierarchies:
                 one: that would widen what other policies grant.
         """
         added = sum(vocabularies, start=Vocabulary())
-        declarations, disputed = _with_declarations(self, added.declared)
+        declarations, of_operands = _with_declarations(self, added.declared)
+        functions, of_functions = _with_functions(self, added.functions)
         return Hierarchies(
             parties=self.parties.with_(added.parties),
             assets=self.assets.with_(added.assets),
@@ -397,11 +398,11 @@ class Hierarchies:
             columns=_with_columns(self.columns, added.columns),
             profiles=self.profiles | added.profiles,
             declarations=declarations,
-            disputed=disputed,
+            disputed=of_operands | of_functions,
             counts=tuple(its.iri for its in declarations.values() if its.kind is OperandKind.COUNT),
             values=self.values.with_(added.values),
             schemes={**self.schemes, **_schemes(added)},
-            functions={**self.functions, **dict(added.functions)},
+            functions=functions,
         )
 
     def of_policy(self, policy: Policy) -> "Hierarchies":
@@ -450,6 +451,15 @@ def _with_declarations(
         if declarations.setdefault(operand, declaration) != declaration:
             disputed.add(operand)
     return {iri: its for iri, its in declarations.items() if iri not in disputed}, frozenset(disputed)
+
+
+def _with_functions(before: Hierarchies, added: Pairs) -> tuple[Mapping[IRI, IRI], frozenset[IRI]]:
+    """The properties of rules, and those that are declared as cases of different ones: none of these."""
+    functions, disputed = dict(before.functions), set(before.disputed)
+    for word, whole in added:
+        if functions.setdefault(word, whole) != whole:
+            disputed.add(word)
+    return {word: whole for word, whole in functions.items() if word not in disputed}, frozenset(disputed)
 
 
 def _schemes(added: Vocabulary) -> Mapping[IRI, Scheme]:
