@@ -24,6 +24,8 @@ Pairs: TypeAlias = Iterable[tuple[IRI, IRI]]
 """Pairs of a narrower concept and a broader one (or, of exact matches, of two names of one concept)."""
 
 _NONE: Final[frozenset[IRI]] = frozenset()
+_MOST_KEPT: Final = 500_000
+"""The most concepts in the results that a hierarchy keeps, altogether."""
 OWN_PROFILES: Final = frozenset({IRI(MOSAICROWN), IRI(SMALTI), IRI(DPV_ODRL), IRI(ODRL + "core")})
 """The profiles whose words smalti itself defines."""
 
@@ -66,7 +68,7 @@ class Hierarchy:
 
     __slots__ = (
         "_above", "_below", "_broader", "_closed", "_columns", "_concepts", "_names", "_related",
-        "_spelled", "_spelling", "relations",
+        "_size", "_spelled", "_spelling", "relations",
     )  # fmt: skip
 
     def __init__(
@@ -95,6 +97,7 @@ class Hierarchy:
         self._connect(self.relations.broader)
         self._broader: dict[IRI, frozenset[IRI]] = {}
         self._related: dict[IRI, frozenset[IRI]] = {}
+        self._size = 0
         self._columns: Edges | None = None
 
     def _name(self) -> dict[IRI, IRI]:
@@ -132,23 +135,31 @@ class Hierarchy:
         """The concept and all that include it, each by its one name."""
         if (cached := self._broader.get(iri)) is not None:
             return cached
-        concepts = frozenset(_reached(self.concept(iri), self.directly_broader))
-        if len(concepts) > 1:  # concepts that nobody defined are as many as requests make up
-            self._broader[iri] = concepts
-        return concepts
+        concepts = frozenset(_reached((self.concept(iri),), self.directly_broader))
+        return self._kept(self._broader, iri, concepts)
 
     def related(self, iri: IRI) -> frozenset[IRI]:
         """The concepts that share a part with a concept: all that include something that it includes."""
         if (cached := self._related.get(iri)) is not None:
             return cached
         concept = self.concept(iri)
-        if self.directly_narrower(concept):
-            below = _reached(concept, self.directly_narrower)
-            concepts = _NONE.union(*map(self.broader, below))
-        else:
-            concepts = self.broader(concept)
-        if len(concepts) > 1:
-            self._related[iri] = concepts
+        if not self.directly_narrower(concept):
+            return self.broader(concept)
+        below = _reached((concept,), self.directly_narrower)
+        concepts = frozenset(_reached(below, self.directly_broader))
+        return self._kept(self._related, iri, concepts)
+
+    def _kept(
+        self, results: dict[IRI, frozenset[IRI]], iri: IRI, concepts: frozenset[IRI]
+    ) -> frozenset[IRI]:
+        """A result, kept for the next time; where that would be too much, all others are forgotten."""
+        if len(concepts) > 1:  # concepts that nobody defined are as many as requests make up
+            self._size += len(concepts)
+            if self._size > _MOST_KEPT:
+                self._broader.clear()
+                self._related.clear()
+                self._size = len(concepts)
+            results[iri] = concepts
         return concepts
 
     def narrower(self, iri: IRI) -> frozenset[IRI]:
@@ -156,7 +167,7 @@ class Hierarchy:
         concept = self.concept(iri)
         if not self.directly_narrower(concept):
             return frozenset((concept,))
-        return frozenset(_reached(concept, self.directly_narrower))
+        return frozenset(_reached((concept,), self.directly_narrower))
 
     def columns_of(self, table: IRI) -> Sequence[IRI]:
         """The concepts that something is said about and whose IRIs name columns of a table."""
@@ -256,8 +267,10 @@ def _names(relations: Relations) -> dict[IRI, IRI]:
     return {iri: find(iri) for iri in list(root)}
 
 
-def _reached(start: IRI, step: Callable[[IRI], Sequence[IRI]]) -> set[IRI]:
-    reached, pending = {start}, [start]
+def _reached(starts: Iterable[IRI], step: Callable[[IRI], Sequence[IRI]]) -> set[IRI]:
+    """Some concepts, and all that steps lead to from any of them: each concept is visited once."""
+    reached = set(starts)
+    pending = list(reached)
     while pending:
         new = set(step(pending.pop())) - reached
         reached |= new
