@@ -161,7 +161,7 @@ def test_a_vocabulary_of_an_earlier_smalti_may_repeat_a_shipped_word(
     text = f"<{CATENAX}Membership> a <http://www.w3.org/ns/odrl/2/LeftOperand> ."
     assert vocabulary(tmp_path, text=text).code == 1
     with monkeypatch.context() as before:
-        before.setattr("smalti.policy.read.vocabularies._SHIPPED", ("urn:nothing",))
+        before.setattr("smalti.policy.read.vocabularies.is_shipped", lambda _, **__: False)
         assert vocabulary(tmp_path, text=text).code == 0
     membership = {
         "leftOperand": {"@id": f"{CATENAX}Membership"},
@@ -176,6 +176,44 @@ def test_a_vocabulary_of_an_earlier_smalti_may_repeat_a_shipped_word(
         "deny",
         "permit",
     ]
+
+
+def test_a_remark_of_a_stored_prohibition_stays_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = {"action": "use", "target": CUSTOMER}
+    forbidden = {**rule, "dct:creator": {"@id": STRANGER}}
+    written(
+        tmp_path, permission=[rule], prohibition=[forbidden], profile="http://www.w3.org/ns/odrl/2/core"
+    )
+    assert add(tmp_path).code == 0
+    assert decided(tmp_path).json["effect"] == "deny"
+    text = (
+        "<http://purl.org/dc/terms/creator> <http://www.w3.org/2000/01/rdf-schema#subPropertyOf>"
+        " <http://www.w3.org/ns/odrl/2/assignee> ."
+    )
+    assert vocabulary(tmp_path, text=text).code == 1
+    assert decided(tmp_path).json["effect"] == "deny"
+    with monkeypatch.context() as before:  # of an earlier smalti, which stored it
+        before.setattr("smalti.policy.read.vocabularies.is_shipped", lambda _, **__: False)
+        assert vocabulary(tmp_path, text=text).code == 0
+    assert decided(tmp_path).json["effect"] == "deny"
+
+
+def test_a_property_of_rules_keeps_its_meaning(tmp_path: Path) -> None:
+    """A permission of one party does not become one of everybody."""
+    case = "x:consumer rdfs:subPropertyOf odrl:{} ."
+    assert vocabulary(tmp_path, text=VOCABULARY + case.format("assignee")).code == 0
+    rule = {"action": "use", "target": CUSTOMER, "x:consumer": {"@id": STRANGER}}
+    written(tmp_path, permission=[rule])
+    assert add(tmp_path).code == 0
+    assert decided(tmp_path).json["effect"] == "deny"
+    for name in ("own", "other"):
+        changed = vocabulary(tmp_path, text=VOCABULARY + case.format("assigner"), name=name)
+        assert (changed.code, "one meaning of a word for all time" in changed.err) == (2, True)
+    assert decided(tmp_path).json["effect"] == "deny"
+    assert vocabulary(tmp_path, text=VOCABULARY).code == 0  # without the word: no longer understood
+    assert decided(tmp_path).json["effect"] == "deny"
 
 
 def test_a_decision_and_its_log_name_the_clauses(tmp_path: Path) -> None:

@@ -109,6 +109,29 @@ def check_profiles(
             )
 
 
+def check_functions(
+    ever_stored: Iterable[StoredHierarchy],
+    name: str,
+    new: Vocabulary,
+    party: IRI,
+    vocabularies: Vocabularies,
+) -> None:
+    """Refuse a property of rules that the party has declared as a case of another one.
+
+    Policies that use it would change from rules of one party to rules of everybody.
+    """
+    for stored in ever_stored:
+        before = dict(vocabularies.of(stored).functions) if stored.party == party else {}
+        for word, whole in new.functions:
+            if before.get(word, whole) != whole:
+                raise UsageError(
+                    name,
+                    f"it declares `{word}` as a case of `{whole}`, and {stored.name} of `{before[word]}`",
+                    "one meaning of a word for all time: policies that use it are stored",
+                    "declare another word",
+                )
+
+
 def read_new(document: bytes, name: str) -> Vocabulary:
     """What a new document says.
 

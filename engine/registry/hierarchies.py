@@ -76,6 +76,9 @@ class Hierarchies:
             stored = _hierarchies.in_force(connection)
             _hierarchies.check_name(stored, name, party)
             _hierarchies.check_profiles(stored, name, vocabulary, party, self._shared.vocabularies)
+            if vocabulary.functions:
+                ever, vocabularies = _hierarchies.listed(connection), self._shared.vocabularies
+                _hierarchies.check_functions(ever, name, vocabulary, party, vocabularies)
             _hierarchies.check_assets(_assets.Facts(connection), name, vocabulary, party)
 
         def write(connection: Connection, _: None) -> tuple[StoredHierarchy, ...]:

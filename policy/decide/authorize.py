@@ -7,9 +7,10 @@ from itertools import islice
 from typing import Final
 
 from smalti.policy.decide import wording
+from smalti.policy.decide.clauses import clauses_of
 from smalti.policy.decide.column_uses import ColumnUses, column_uses
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED
-from smalti.policy.decide.conditions import Residual, comparisons, rows_of
+from smalti.policy.decide.conditions import Residual, rows_of
 from smalti.policy.decide.conflicts import contradiction
 from smalti.policy.decide.decision import (
     Decision,
@@ -46,7 +47,6 @@ from smalti.policy.decide.transformations import Parameters, requested_parameter
 from smalti.policy.model.iris import is_column_of, normalised_column
 from smalti.policy.model.model import (
     NOWHERE,
-    Comparison,
     Condition,
     ConflictStrategy,
     Duty,
@@ -54,7 +54,6 @@ from smalti.policy.model.model import (
     Policy,
     Rule,
 )
-from smalti.vocab.declarations import OperandKind
 from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, PLANNED_DUTIES, TRAIN
 
 NEAR_MISSES: Final = 3
@@ -267,20 +266,8 @@ class _Candidate:
             tuple(sorted(withheld)),
             tuple(sorted(withheld - tally.named(self))),
             tuple(sorted(tally.spared(self))),
-            self.clauses(situation),
+            clauses_of(self.prepared, self.form, situation, owed),
         )
-
-    def clauses(self, situation: Situation) -> tuple[Comparison, ...]:
-        """The clauses of its constraints that the request accepts."""
-        facts = situation.facts
-        compared = comparisons(self.form.permission.constraints)
-        clauses = (leaf for leaf in compared if _is_clause(leaf, situation))
-        return tuple(dict.fromkeys(leaf for leaf in clauses if facts.acceptances(leaf.operand)))
-
-
-def _is_clause(leaf: Comparison, situation: Situation) -> bool:
-    declaration = situation.facts.declaration(leaf.operand)
-    return declaration is not None and declaration.kind is OperandKind.CLAUSE
 
 
 def _unplanned(rule: Rule) -> tuple[Duty, ...]:

@@ -99,6 +99,17 @@ class Residual:
 Outcome: TypeAlias = Finding | Residual
 
 
+def declaration_of(operand: IRI, hierarchies: Hierarchies) -> OperandDeclaration | None:
+    """What a vocabulary declares of an operand that is neither ODRL's nor the profile's."""
+    return None if operand in STANDARD_OPERANDS else hierarchies.declaration(operand)
+
+
+def is_clause(operand: IRI, hierarchies: Hierarchies) -> bool:
+    """Whether a left operand is an obligation between people, which no machine decides."""
+    declaration = declaration_of(operand, hierarchies)
+    return declaration is not None and declaration.kind is OperandKind.CLAUSE
+
+
 class Facts:
     """The facts of a request, about the world and its action, by left operand."""
 
@@ -128,7 +139,7 @@ class Facts:
 
     def declaration(self, operand: IRI) -> OperandDeclaration | None:
         """What a vocabulary declares of an operand that is neither ODRL's nor the profile's."""
-        return None if operand in STANDARD_OPERANDS else self.hierarchies.declaration(operand)
+        return declaration_of(operand, self.hierarchies)
 
     def _counts(self, fact: Fact) -> bool:
         """Whether a stated fact counts: its operand is declared, on the word of whoever states it."""
@@ -371,24 +382,40 @@ def accepted(condition: Comparison, declaration: OperandDeclaration, facts: Fact
     Where values are accepted, each listed one must be for `isAllOf`, and else any. No value says that a
     negated clause is accepted.
     """
+    values = accepted_values(condition, declaration, facts)
+    if needs_all_values(condition):
+        return SATISFIED if len(values) == len(condition.values) else UNKNOWN
+    return SATISFIED if values else UNKNOWN
+
+
+def needs_all_values(condition: Comparison) -> bool:
+    """Whether a clause must be accepted with each of its values, and not only with one of them."""
+    return condition.operator not in _SOME
+
+
+def accepted_values(
+    condition: Comparison, declaration: OperandDeclaration, facts: Facts
+) -> tuple[Value, ...]:
+    """Those values of a clause that the request accepts: all where it does as the rule states it."""
     acceptances = facts.acceptances(condition.operand)
     if any(not acceptance.values for acceptance in acceptances):
-        return SATISFIED
+        return condition.values
     if condition.operator in _NO:
-        return UNKNOWN
+        return ()
     hierarchies = facts.hierarchies
     values = [
         _meant(value, declaration, hierarchies) for acceptance in acceptances for value in acceptance.values
     ]
-    references = [_meant(value, declaration, hierarchies) for value in condition.values]
     hierarchy = hierarchies.values if declaration.scheme is not None else None
     elementary = _ELEMENTARY.get(condition.operator, condition.operator)
-    covered = [
-        any(compare(elementary, value, reference, hierarchy) is SATISFIED for value in values)
-        for reference in references
-    ]
-    needs_all = condition.operator not in _SOME
-    return SATISFIED if (all(covered) if needs_all else any(covered)) else UNKNOWN
+    return tuple(
+        value
+        for value in condition.values
+        if any(
+            compare(elementary, own, _meant(value, declaration, hierarchies), hierarchy) is SATISFIED
+            for own in values
+        )
+    )
 
 
 def evaluate_parameter(condition: Condition, parameters: Mapping[IRI, tuple[Value, ...]]) -> Finding:

@@ -286,7 +286,8 @@ class Grant:
     that none of those is meant, which no transformation protects: then nothing is granted."""
 
     clauses: tuple[Comparison, ...] = ()
-    """The clauses that it depends on, all of which the request accepts."""
+    """The clauses that it depends on, in its constraints and duties, each with values that the request
+    accepts. Of alternatives those that hold; none where one holds without a clause."""
 
     @property
     def is_unconditional(self) -> bool:

@@ -1,7 +1,7 @@
 """Proves that two conditions exclude each other: where one is satisfied, the other is unsatisfied.
 
-Without a proof, both may be satisfied. A proof takes a bounded number of steps, so that no document makes
-it slow.
+Without a proof, both may be satisfied. Clauses prove nothing: they are never unsatisfied. A proof takes a
+bounded number of steps, so that no document makes it slow.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Final
 
 from smalti.policy.decide.comparing import SATISFIED, UNSATISFIED, compare
-from smalti.policy.decide.conditions import DATE_TIME, RECIPIENT, holds
+from smalti.policy.decide.conditions import DATE_TIME, RECIPIENT, holds, is_clause
 from smalti.policy.decide.hierarchies import Hierarchies, Hierarchy
 from smalti.policy.model.iris import normalised_iri
 from smalti.policy.model.model import (
@@ -111,6 +111,8 @@ class Prover:
     def _comparisons(self, held: Comparison, other: Comparison, of_action: bool) -> bool:
         if held.operand != other.operand or held.unit is not None or other.unit is not None:
             return False
+        if not of_action and is_clause(held.operand, self._hierarchies):
+            return False  # whatever is accepted, none is unsatisfied
         is_one = of_action or held.operand in {ODRL_PURPOSE, DATE_TIME}
         hierarchy = None if of_action else self._hierarchy(held.operand)
         if hierarchy is None and {held.operator, other.operator} & _BY_HIERARCHY:

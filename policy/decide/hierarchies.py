@@ -24,6 +24,8 @@ Pairs: TypeAlias = Iterable[tuple[IRI, IRI]]
 """Pairs of a narrower concept and a broader one (or, of exact matches, of two names of one concept)."""
 
 _NONE: Final[frozenset[IRI]] = frozenset()
+_MOST_KEPT: Final = 500_000
+"""The most concepts in the results that a hierarchy keeps, altogether."""
 OWN_PROFILES: Final = frozenset({IRI(MOSAICROWN), IRI(SMALTI), IRI(DPV_ODRL), IRI(ODRL + "core")})
 """The profiles whose words smalti itself defines."""
 
@@ -66,7 +68,7 @@ class Hierarchy:
 
     __slots__ = (
         "_above", "_below", "_broader", "_closed", "_columns", "_concepts", "_names", "_related",
-        "_spelled", "_spelling", "relations",
+        "_size", "_spelled", "_spelling", "relations",
     )  # fmt: skip
 
     def __init__(
@@ -95,6 +97,7 @@ class Hierarchy:
         self._connect(self.relations.broader)
         self._broader: dict[IRI, frozenset[IRI]] = {}
         self._related: dict[IRI, frozenset[IRI]] = {}
+        self._size = 0
         self._columns: Edges | None = None
 
     def _name(self) -> dict[IRI, IRI]:
@@ -132,23 +135,31 @@ class Hierarchy:
         """The concept and all that include it, each by its one name."""
         if (cached := self._broader.get(iri)) is not None:
             return cached
-        concepts = frozenset(_reached(self.concept(iri), self.directly_broader))
-        if len(concepts) > 1:  # concepts that nobody defined are as many as requests make up
-            self._broader[iri] = concepts
-        return concepts
+        concepts = frozenset(_reached((self.concept(iri),), self.directly_broader))
+        return self._kept(self._broader, iri, concepts)
 
     def related(self, iri: IRI) -> frozenset[IRI]:
         """The concepts that share a part with a concept: all that include something that it includes."""
         if (cached := self._related.get(iri)) is not None:
             return cached
         concept = self.concept(iri)
-        if self.directly_narrower(concept):
-            below = _reached(concept, self.directly_narrower)
-            concepts = _NONE.union(*map(self.broader, below))
-        else:
-            concepts = self.broader(concept)
-        if len(concepts) > 1:
-            self._related[iri] = concepts
+        if not self.directly_narrower(concept):
+            return self.broader(concept)
+        below = _reached((concept,), self.directly_narrower)
+        concepts = frozenset(_reached(below, self.directly_broader))
+        return self._kept(self._related, iri, concepts)
+
+    def _kept(
+        self, results: dict[IRI, frozenset[IRI]], iri: IRI, concepts: frozenset[IRI]
+    ) -> frozenset[IRI]:
+        """A result, kept for the next time; where that would be too much, all others are forgotten."""
+        if len(concepts) > 1:  # concepts that nobody defined are as many as requests make up
+            self._size += len(concepts)
+            if self._size > _MOST_KEPT:
+                self._broader.clear()
+                self._related.clear()
+                self._size = len(concepts)
+            results[iri] = concepts
         return concepts
 
     def narrower(self, iri: IRI) -> frozenset[IRI]:
@@ -156,7 +167,7 @@ class Hierarchy:
         concept = self.concept(iri)
         if not self.directly_narrower(concept):
             return frozenset((concept,))
-        return frozenset(_reached(concept, self.directly_narrower))
+        return frozenset(_reached((concept,), self.directly_narrower))
 
     def columns_of(self, table: IRI) -> Sequence[IRI]:
         """The concepts that something is said about and whose IRIs name columns of a table."""
@@ -256,8 +267,10 @@ def _names(relations: Relations) -> dict[IRI, IRI]:
     return {iri: find(iri) for iri in list(root)}
 
 
-def _reached(start: IRI, step: Callable[[IRI], Sequence[IRI]]) -> set[IRI]:
-    reached, pending = {start}, [start]
+def _reached(starts: Iterable[IRI], step: Callable[[IRI], Sequence[IRI]]) -> set[IRI]:
+    """Some concepts, and all that steps lead to from any of them: each concept is visited once."""
+    reached = set(starts)
+    pending = list(reached)
     while pending:
         new = set(step(pending.pop())) - reached
         reached |= new
@@ -344,14 +357,14 @@ class Hierarchies:
     declarations: Mapping[IRI, OperandDeclaration] = field(default_factory=dict)
     """By operand, as `operands` spells them: without those that two vocabularies declare differently."""
     disputed: frozenset[IRI] = frozenset()
-    """Those, in the same spelling."""
+    """Those, in the same spelling, and the properties of rules that two declare as cases of others."""
     counts: tuple[IRI, ...] = ()
     """The operands among them whose values the registry counts."""
     values: Hierarchy = field(default_factory=Hierarchy)
     """Of the concepts that are values of declared operands."""
     schemes: Mapping[IRI, Scheme] = field(default_factory=dict)
     functions: Mapping[IRI, IRI] = field(default_factory=dict)
-    """By a declared property of rules: the one of ODRL that it is a case of."""
+    """By a declared property of rules: the one of ODRL that it is a case of; none where two differ."""
 
     def declaration(self, operand: IRI) -> OperandDeclaration | None:
         """What is declared of a left operand; None: no more than that it is one, or nothing."""
@@ -387,7 +400,8 @@ class Hierarchies:
                 one: that would widen what other policies grant.
         """
         added = sum(vocabularies, start=Vocabulary())
-        declarations, disputed = _with_declarations(self, added.declared)
+        declarations, of_operands = _with_declarations(self, added.declared)
+        functions, of_functions = _with_functions(self, added.functions)
         return Hierarchies(
             parties=self.parties.with_(added.parties),
             assets=self.assets.with_(added.assets),
@@ -397,11 +411,11 @@ class Hierarchies:
             columns=_with_columns(self.columns, added.columns),
             profiles=self.profiles | added.profiles,
             declarations=declarations,
-            disputed=disputed,
+            disputed=of_operands | of_functions,
             counts=tuple(its.iri for its in declarations.values() if its.kind is OperandKind.COUNT),
             values=self.values.with_(added.values),
             schemes={**self.schemes, **_schemes(added)},
-            functions={**self.functions, **dict(added.functions)},
+            functions=functions,
         )
 
     def of_policy(self, policy: Policy) -> "Hierarchies":
@@ -450,6 +464,15 @@ def _with_declarations(
         if declarations.setdefault(operand, declaration) != declaration:
             disputed.add(operand)
     return {iri: its for iri, its in declarations.items() if iri not in disputed}, frozenset(disputed)
+
+
+def _with_functions(before: Hierarchies, added: Pairs) -> tuple[Mapping[IRI, IRI], frozenset[IRI]]:
+    """The properties of rules, and those that are declared as cases of different ones: none of these."""
+    functions, disputed = dict(before.functions), set(before.disputed)
+    for word, whole in added:
+        if functions.setdefault(word, whole) != whole:
+            disputed.add(word)
+    return {word: whole for word, whole in functions.items() if word not in disputed}, frozenset(disputed)
 
 
 def _schemes(added: Vocabulary) -> Mapping[IRI, Scheme]:

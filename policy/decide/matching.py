@@ -334,12 +334,20 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
         parameters = situation.facts.parameters_in(form.transformation.operands)
         for subject, outcome in judged_parameters(form.transformation, parameters):
             yield Part.REFINEMENT, outcome, subject
-    for duty in rule.duties if isinstance(rule, Permission) else ():
-        if duty.action not in PLANNED_DUTIES:
-            yield Part.DUTY, _as_read(duty, situation), duty
-    for duty in () if prepared.of is None else _beside(prepared.of.rule):
-        if duty.action not in PLANNED_DUTIES:
-            yield Part.DUTY, fulfilled(duty, situation), duty
+    for duty in judged_duties(prepared):
+        judged = _as_read if prepared.of is None else fulfilled
+        yield Part.DUTY, judged(duty, situation), duty
+
+
+def judged_duties(prepared: PreparedRule) -> Iterator[Duty]:
+    """The duties that decide whether a rule permits: those that no plan can contain.
+
+    Of a remedy: the other remedies of its prohibition.
+    """
+    rule = prepared.rule
+    duties = rule.duties if isinstance(rule, Permission) else ()
+    beside = () if prepared.of is None else _beside(prepared.of.rule)
+    return (duty for duty in (*duties, *beside) if duty.action not in PLANNED_DUTIES)
 
 
 def _of_assigners(prepared: PreparedRule, form: Form, situation: Situation) -> Iterator[Judged]:

@@ -1,21 +1,21 @@
 """What a request must state for the permissions of a policy to apply: facts, clauses, a date."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from smalti.policy.decide.conditions import comparisons
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import printable
 from smalti.policy.model.anchors import is_anchored
-from smalti.policy.model.model import Permission, Policy, Text
+from smalti.policy.model.model import Condition, Duty, Permission, Policy, Prohibition, Rule, Text
 from smalti.vocab.declarations import OperandDeclaration, OperandKind
-from smalti.vocab.terms import IRI
+from smalti.vocab.terms import ANONYMIZE, IRI
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a request must state for a permission, by declared operands; alternatives are not told apart."""
+    """What a request must state for a rule, by declared operands; alternatives are not told apart."""
 
     facts: tuple[OperandDeclaration, ...]
     clauses: tuple[OperandDeclaration, ...]
@@ -23,17 +23,15 @@ class Needs:
     """Whether a time is counted from the date of the agreement."""
 
 
-def needs_of(permission: Permission, hierarchies: Hierarchies) -> Needs:
-    """What a request must state for a permission.
+def needs_of(rule: Rule, hierarchies: Hierarchies) -> Needs:
+    """What a request must state for a permission, its duties included; or for what a duty permits.
 
     Args:
-        permission: of a policy.
+        rule: of a policy.
         hierarchies: what vocabularies declare.
     """
-    compared = list(comparisons(permission.constraints))
-    compared += [
-        leaf for party in permission.assignees for leaf in comparisons(party.refinements)
-    ]  # fmt: skip
+    rules = (rule, *(rule.duties if isinstance(rule, Permission) else ()))
+    compared = list(comparisons(condition for each in rules for condition in _limits(each)))
     operands = dict.fromkeys(leaf.operand for leaf in compared)
     declared = [its for operand in operands if (its := hierarchies.declaration(operand)) is not None]
     return Needs(
@@ -43,14 +41,40 @@ def needs_of(permission: Permission, hierarchies: Hierarchies) -> Needs:
     )
 
 
+def _limits(rule: Rule) -> Iterator[Condition]:
+    yield from rule.constraints
+    for party in rule.assignees:
+        yield from party.refinements
+    for target in rule.targets:
+        yield from target.refinements
+
+
 def needed_statements(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
-    """A note for each permission that depends on what only a request can state."""
-    for permission in policy.permissions:
-        text = "; ".join(_parts(needs_of(permission, hierarchies)))
+    """A note for each rule that permits something, and depends on what only a request can state."""
+    for kind, rule in _permitting(policy):
+        text = "; ".join(_parts(needs_of(rule, hierarchies)))
         if text:
-            message = printable(f"the permission applies only to requests that {text}")
+            message = printable(f"the {kind} applies only to requests that {text}")
             help_ = "`smalti decide` takes them as --fact, --accept with --on-behalf-of, and --agreed"
-            yield Diagnostic("P624", Severity.NOTE, message, permission.where, help=help_)
+            yield Diagnostic("P624", Severity.NOTE, message, rule.where, help=help_)
+
+
+def _permitting(policy: Policy) -> Iterator[tuple[str, Rule]]:
+    yield from (("permission", rule) for rule in policy.permissions)
+    yield from (("obligation", rule) for rule in policy.obligations if rule.action == ANONYMIZE)
+    for prohibition in policy.prohibitions:
+        if any(remedy.action == ANONYMIZE for remedy in prohibition.remedies):  # others are owed besides
+            yield from (("remedy", _with(prohibition, remedy)) for remedy in prohibition.remedies)
+
+
+def _with(prohibition: Prohibition, remedy: Duty) -> Duty:
+    """A remedy with the conditions of its prohibition, which it needs, too."""
+    return replace(
+        remedy,
+        constraints=(*prohibition.constraints, *remedy.constraints),
+        assignees=remedy.assignees or prohibition.assignees,
+        targets=remedy.targets or prohibition.targets,
+    )
 
 
 def _parts(needs: Needs) -> Iterator[str]:

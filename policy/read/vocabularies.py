@@ -21,7 +21,7 @@
 | `rdfs:label`, `rdfs:comment`, `rdfs:isDefinedBy`, `skos:prefLabel`, `skos:altLabel`, `skos:definition`, `dct:title`, `dct:description` | nothing that has an effect |
 
 Any other statement is refused, because it could be meant to have an effect; so are circles, and
-declarations of words and profiles that smalti ships. Terms that statements connect are of one kind, which
+declarations of words and profiles that smalti reads or ignores (`shipped_words`). Terms that statements connect are of one kind, which
 a type, a standard term or the statement determines.
 """  # noqa: E501
 
@@ -35,6 +35,7 @@ from smalti.errors import PolicyError
 from smalti.policy.decide.hierarchies import STANDARD, Relations, Vocabulary
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.iris import iri_problem, respelled
+from smalti.policy.read.shipped_words import is_shipped, is_shipped_profile
 from smalti.policy.read.vocabulary_json import is_json, read_json_ld
 from smalti.vocab.aliases import canonical
 from smalti.vocab.declarations import (
@@ -45,7 +46,6 @@ from smalti.vocab.declarations import (
     OperandDeclaration,
     OperandKind,
 )
-from smalti.vocab.markets import NAMESPACES
 from smalti.vocab.odrl import OPERATORS_OF, Measured
 from smalti.vocab.terms import (
     ASSIGNEE,
@@ -135,8 +135,6 @@ _DECLARING: Final[dict[str, tuple[_Kind, _Kind | None]]] = {
     _CASE_OF: (_Kind.FUNCTION, None),
 }
 """Of the statements that declare something: the kind of the subject, and of the object where it has one."""
-_SHIPPED: Final = (ODRL, MOSAICROWN, SMALTI, *NAMESPACES)
-"""Namespaces whose words nobody else declares."""
 _CASES: Final = frozenset({ASSIGNER, ASSIGNEE, TARGET})
 _DATATYPES: Final = {
     XSD + name: measured
@@ -264,7 +262,8 @@ def _read_statement(predicate: str, subject: "Node", object_: "Node", reading: _
     elif relation in _RELATIONS:
         other = _term(object_, reading)
         if term is not None and other is not None:
-            _check_own(term, reading, is_new=not _standard_kinds(term))
+            for named in (term, other):
+                _check_own(named, reading, is_new=not _standard_kinds(named), of_purposes=True)
             reading.related.append((term, relation, other))
             reading.predicates.setdefault(term, set()).add(relation)
     elif relation == _NOTATION:
@@ -299,13 +298,13 @@ def _read_notation(term: IRI | None, object_: "Node", reading: _Reading) -> None
     reading.types.setdefault(term, set()).add(_Kind.VALUE)
 
 
-def _check_own(term: IRI, reading: _Reading, *, is_new: bool = True) -> None:
+def _check_own(term: IRI, reading: _Reading, *, is_new: bool = True, of_purposes: bool = False) -> None:
     """Refuse a declaration of a word or a profile that smalti ships."""
     if reading.is_stored:
         return
-    if term in STANDARD.profiles:
+    if is_shipped_profile(term):
         reading.fail(f"it claims the profile {quoted(term)}, which smalti ships: {_OWN_WAY_OUT}")
-    elif is_new and canonical(term).startswith(_SHIPPED):
+    elif is_new and is_shipped(term, of_purposes=of_purposes):
         reading.fail(f"it declares {quoted(term)} anew, in a namespace that is not its own: {_OWN_WAY_OUT}")
 
 
@@ -315,7 +314,8 @@ def _read_type(term: IRI | None, type_: str, reading: _Reading) -> None:
         reading.fail(f"the type {quoted(type_)} is not supported")
     elif term is not None:
         kind = _TYPES[canonical_type]
-        _check_own(term, reading, is_new=kind is not None or not _standard_kinds(term))
+        is_new = kind is not None or not _standard_kinds(term)
+        _check_own(term, reading, is_new=is_new, of_purposes=kind in {None, _Kind.PURPOSE})
         if kind is None:
             reading.concepts.add(term)
         else:
@@ -487,8 +487,8 @@ def _schemes(kinds: dict[IRI, _Kind], reading: _Reading) -> tuple[tuple[IRI, IRI
 def _functions(kinds: dict[IRI, _Kind], reading: _Reading) -> tuple[tuple[IRI, IRI], ...]:
     functions: list[tuple[IRI, IRI]] = []
     for (term, predicate), whole in sorted(reading.declared.items()):
-        if predicate != _CASE_OF or kinds.get(term) is not _Kind.FUNCTION:
-            continue
+        if predicate != _CASE_OF or kinds.get(term) is not _Kind.FUNCTION or is_shipped(term):
+            continue  # an earlier smalti may have stored cases that shipped words are of
         if len(whole) > 1 or not whole <= _CASES:
             listed = ", ".join(f"`odrl:{iri.removeprefix(ODRL)}`" for iri in sorted(_CASES))
             reading.fail(f"{quoted(term)} is a case of {quoted(min(whole))}, which is not one of {listed}")

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from smalti.errors import UsageError
 from smalti.policy.decide.authorize import authorize
 from smalti.policy.decide.conditions import comparisons
-from smalti.policy.decide.decision import Acceptance, Effect, Fact, Request
+from smalti.policy.decide.decision import Acceptance, Decision, DutyReading, Effect, Fact, Request
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.findings.diagnostics import Severity
+from smalti.policy.lint.across import conflicts_across
+from smalti.policy.lint.lint import lint
 from smalti.policy.lint.needs import needed_statements, needs_of
 from smalti.policy.model.meaning import meaning_digest
 from smalti.policy.model.model import (
@@ -25,6 +27,7 @@ from smalti.policy.model.model import (
     Comparison,
     Condition,
     ConflictStrategy,
+    Duty,
     Logical,
     LogicalOperator,
     Named,
@@ -42,7 +45,7 @@ from smalti.policy.say.serialize import serialize
 from smalti.vocab.declarations import OperandKind
 from smalti.vocab.markets import IN_FORCE_DATE, OPERANDS
 from smalti.vocab.odrl import Measured
-from smalti.vocab.terms import CATENAX, IRI, ODRL, READ, USE
+from smalti.vocab.terms import ANONYMIZE, CATENAX, IRI, ODRL, READ, USE
 
 OWNER, LAB, OTHER = (IRI(f"http://example.com/party/{name}") for name in ("owner", "lab", "other"))
 VISITS = IRI("http://example.com/visits")
@@ -446,6 +449,70 @@ def test_a_clause_holds_where_it_is_accepted(
         assert "xone" in limit or "does not accept the clause" in text
 
 
+ACTIVE = compared(CATENAX + "Membership", "eq", "active")
+MEMBER = Fact(IRI(CATENAX + "Membership"), (Text("active"),))
+A, B = clause("eq", "a"), clause("eq", "b")
+
+
+def named(decision: Decision) -> list[tuple[str, ...]]:
+    """The values of each clause that the only grant names."""
+    (grant,) = decision.grants
+    return [tuple(value.text for value in leaf.values if isinstance(value, Text)) for leaf in grant.clauses]
+
+
+@pytest.mark.parametrize(
+    ("limit", "accepted", "expected"),
+    [
+        ({"or": [A, B]}, only("b"), [("b",)]),
+        ({"or": [A, B]}, only("b", "c"), [("b",)]),
+        ({"or": [A, B]}, (AS_STATED,), [("a",), ("b",)]),
+        ({"or": [A, ACTIVE]}, only("b"), []),
+        ({"or": [A, ACTIVE]}, only("a"), []),
+        ({"or": [{"and": [A, ACTIVE]}, B]}, only("a"), [("a",)]),
+        ({"or": [{"and": [A, compared(CATENAX + "BusinessPartnerNumber", "isAnyOf", "n")]}, B]},
+         only("a", "b"), [("b",)]),
+        ({"xone": [A, ACTIVE]}, only("b"), None),
+        (clause("isAnyOf", ["a", "b", "c"]), only("b"), [("b",)]),
+        (clause("isAnyOf", ["a", "b"]), (AS_STATED,), [("a", "b")]),
+        (clause("isAllOf", ["a", "b"], REFERENCE), only("c", "a", "b", operand=REFERENCE), [("a", "b")]),
+        (ACTIVE, only("a"), []),
+    ],
+)  # fmt: skip
+def test_a_decision_names_the_clauses_that_it_depends_on(
+    limit: dict[str, Any], accepted: tuple[Acceptance, ...], expected: list[tuple[str, ...]] | None
+) -> None:
+    decision = authorize(accepting(*accepted, facts=(MEMBER,)), [policy(permission=[rule(limit)])])
+    assert (named(decision) if decision.grants else None) == expected
+
+
+def test_a_clause_of_a_duty_is_named() -> None:
+    owed = {"uid": x("owed"), "action": "compensate", "constraint": [{"or": [A, B]}]}
+    needing = policy(permission=[rule(duty=owed)])
+    (note,) = needed_statements(needing, STANDARD)
+    assert f"the permission applies only to requests that accept the clause `{LIABILITY}`" in note.message
+    fulfilled = frozenset({x("owed")})
+    assert effect(request(fulfilled=fulfilled), needing) is Effect.DENY
+    assert named(authorize(accepting(*only("a"), fulfilled=fulfilled), [needing])) == [("a",)]
+
+
+def test_a_check_says_what_a_remedy_needs() -> None:
+    forbidding = policy(prohibition=[rule(ACTIVE)])
+    (prohibition,) = forbidding.prohibitions
+    limits = (Comparison(LIABILITY, Operator.EQ, (Text("a"),)),)
+    remedy = Duty(uid=x("remedy"), action=ANONYMIZE, targets=(), constraints=limits)
+    assert list(needed_statements(forbidding, STANDARD)) == []
+    remedied = replace(forbidding, prohibitions=(replace(prohibition, remedies=(remedy,)),))
+    (note,) = needed_statements(remedied, STANDARD)
+    for part in ("the remedy applies only", f"`{CATENAX}Membership`", f"accept the clause `{LIABILITY}`"):
+        assert part in note.message
+
+
+def test_a_clause_of_a_duty_that_is_owed_is_named() -> None:
+    needing = policy(permission=[rule(duty={"uid": x("owed"), "action": "compensate", "constraint": [A]})])
+    later = accepting(*only("a"), duties=DutyReading.NOT_VIOLATED, understands_limits=True)
+    assert named(authorize(later, [needing])) == [("a",)]
+
+
 @pytest.mark.parametrize(
     "limit",
     [
@@ -463,6 +530,49 @@ def test_no_clause_keeps_a_prohibition_from_applying(
         accepted=accepted, on_behalf_of=LAB if accepted else None, facts=stated(Membership="active")
     )
     assert effect(asked, both) is Effect.DENY
+
+
+DAYS = b"""
+@prefix odrl: <http://www.w3.org/ns/odrl/2/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix smalti: <https://w3id.org/smalti#> .
+<http://market.example/days> smalti:operandKind smalti:%s ; rdfs:range xsd:integer .
+"""
+
+
+def with_days(kind: bytes) -> Hierarchies:
+    return STANDARD.with_(read_vocabulary(DAYS % kind, "days.ttl"))
+
+
+def test_clauses_that_exclude_each_other_hold_where_they_are_accepted() -> None:
+    """They are never unsatisfied: a permission with both may contradict a prohibition."""
+    limits = [compared(x("days"), "gteq", 10), compared(x("days"), "lt", 5)]
+    forbidden = compared(CATENAX + "Membership", "eq", "active")
+    for kind, expected, is_never in ((b"Clause", Effect.VOID, False), (b"Fact", Effect.DENY, True)):
+        market = with_days(kind)
+        both = policy(
+            market, conflict="invalid", permission=[rule(*limits)],
+            prohibition=[rule(forbidden, uid=x("2"), assignee=OTHER), rule(forbidden, uid=x("3"))],
+        )  # fmt: skip
+        asked = accepting(Acceptance(x("days")), facts=(Fact(MEMBER.operand, (Text("none"),)),))
+        assert effect(asked, both, hierarchies=market) is expected
+        assert ("P601" in {finding.code for finding in lint(both, hierarchies=market)}) == is_never
+        alone = policy(market, permission=[rule(*limits)])
+        permitted = effect(asked, alone, hierarchies=market) is Effect.PERMIT
+        assert permitted is not is_never
+
+
+@pytest.mark.parametrize(("kind", "number"), [(b"Clause", 1), (b"Fact", 0)])
+def test_a_prohibition_with_the_opposite_clause_is_shown(kind: bytes, number: int) -> None:
+    market = with_days(kind)
+    yes = policy(market, permission=[rule(compared(x("days"), "eq", 1))])
+    no = policy(
+        market, uid="http://example.com/no", prohibition=[rule(compared(x("days"), "neq", 1), uid=x("2"))]
+    )
+    assert len(list(conflicts_across([yes, no], market))) == number
+    asked = accepting(Acceptance(x("days")), facts=(Fact(x("days"), (Number(Decimal(1)),)),))
+    assert effect(asked, yes, no, hierarchies=market) is (Effect.DENY if number else Effect.PERMIT)
 
 
 def test_a_stated_fact_is_no_acceptance() -> None:

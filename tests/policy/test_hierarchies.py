@@ -1,5 +1,7 @@
 """Hierarchies: what includes what, and a data market's own vocabulary."""
 
+from collections.abc import Sequence
+
 import pytest
 from effort import examples
 from hypothesis import given, settings
@@ -219,3 +221,39 @@ def test_vocabularies_together_do_not_redefine_what_is_standard() -> None:
         STANDARD.with_(one, other)
     with pytest.raises(PolicyError, match="under another purpose"):
         STANDARD.with_(one).with_(other)
+
+
+class Counting(Hierarchy):
+    """Counts the steps of its searches."""
+
+    steps = 0
+
+    def directly_broader(self, concept: IRI) -> Sequence[IRI]:
+        type(self).steps += 1
+        return super().directly_broader(concept)
+
+    def directly_narrower(self, concept: IRI) -> Sequence[IRI]:
+        type(self).steps += 1
+        return super().directly_narrower(concept)
+
+
+def test_a_deep_chain_takes_steps_for_each_concept_once() -> None:
+    """Not for each pair of them: a vocabulary may have as many concepts as fit into 16 MiB."""
+    number = 4_000
+    names = [IRI(f"http://example.com/c{at}") for at in range(number)]
+    chain = Counting(Relations(tuple(zip(names[1:], names, strict=False))))
+    Counting.steps = 0
+    assert chain.relation(names[-1], names[0]) is Finding.SATISFIED
+    assert chain.relation(names[0], names[-1]) is Finding.UNKNOWN
+    assert Counting.steps < 4 * number
+
+
+def test_what_a_hierarchy_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("smalti.policy.decide.hierarchies._MOST_KEPT", 1_000)
+    names = [IRI(f"http://example.com/c{at}") for at in range(60)]
+    chain = Hierarchy(Relations(tuple(zip(names[1:], names, strict=False))))
+    for at, name in enumerate(names):
+        assert chain.related(name) == set(names)
+        assert chain.broader(name) == set(names[: at + 1])
+        kept = (*chain._broader.values(), *chain._related.values())
+        assert sum(map(len, kept)) <= 1_000

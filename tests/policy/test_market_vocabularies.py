@@ -8,11 +8,15 @@ import pytest
 from smalti.errors import PolicyError
 from smalti.policy.decide.decision import Finding
 from smalti.policy.decide.hierarchies import STANDARD
+from smalti.policy.read.properties import ALL_REMARKS, Place
+from smalti.policy.read.shipped_words import is_shipped
 from smalti.policy.read.vocabularies import read_vocabulary as read
 from smalti.vocab import markets
 from smalti.vocab.declarations import OperandDeclaration, OperandKind
 from smalti.vocab.odrl import Measured
+from smalti.vocab.remarks import BINDING
 from smalti.vocab.terms import ASSIGNEE, IRI, USE
+from smalti.vocab.words import BY_IRI
 
 VOCAB = Path(markets.__file__).parent
 PREFIXES = """
@@ -176,6 +180,77 @@ def test_json_ld_that_is_not_understood_is_refused(document: object, words: str)
 def test_a_declaration_that_is_not_its_own_or_not_understood_is_refused(text: str, words: str) -> None:
     with pytest.raises(PolicyError, match=words):
         read(turtle(text), "market.ttl")
+
+
+SPELLINGS = {
+    "dct": "http://purl.org/dc/terms/creator",
+    "of a default port": "http://purl.org:80/dc/terms/creator",
+    "in capitals": "http://PURL.org/dc/terms/creator",
+    "encoded": "http://purl.org/dc/terms/%63reator",
+    "https": "https://purl.org/dc/terms/creator",
+    "a validity": "http://purl.org/dc/terms/valid",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#seeAlso",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#type",
+    "skos": "http://www.w3.org/2004/02/skos/core#note",
+    "vcard": "http://www.w3.org/2006/vcard/ns#fn",
+    "foaf": "http://xmlns.com/foaf/0.1/name",
+    "schema": "https://schema.org/name",
+    "dcat": "http://www.w3.org/ns/dcat#dataset",
+    "cc": "http://creativecommons.org/ns#permits",
+    "csvw": "http://www.w3.org/ns/csvw#column",
+    "dpv": "https://w3id.org/dpv#hasPurpose",
+    "an alias": "http://localhost:8000/ns/mosaicrown/purpose",
+}
+
+
+@pytest.mark.parametrize("iri", SPELLINGS.values(), ids=SPELLINGS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<{}> rdfs:subPropertyOf odrl:assignee .",
+        "<{}> rdfs:subPropertyOf odrl:target .",
+        "<{}> a odrl:LeftOperand .",
+        "<{}> a odrl:Action ; odrl:includedIn odrl:use .",
+    ],
+)
+def test_nobody_declares_a_word_that_smalti_reads_or_ignores(iri: str, text: str) -> None:
+    with pytest.raises(PolicyError, match=r"anew|another spelling|has a default"):
+        read(turtle(text.format(iri)), "market.ttl")
+
+
+def test_every_word_that_smalti_reads_or_ignores_is_shipped() -> None:
+    places = {iri for place in Place for iri in place.understood | place.later}
+    words = places | ALL_REMARKS | BINDING | set(markets.OPERANDS) | set(BY_IRI)
+    assert [word for word in sorted(words) if not is_shipped(IRI(word))] == []
+
+
+def test_a_word_of_odrl_is_not_defined_as_another_name() -> None:
+    for relation in ("skos:exactMatch", "odrl:includedIn"):
+        with pytest.raises(PolicyError, match=r"`http://www\.w3\.org/ns/odrl/2/look` anew"):
+            read(turtle(f"x:a a odrl:Action ; {relation} odrl:look ."), "market.ttl")
+
+
+def test_a_purpose_of_a_newer_dpv_may_be_declared() -> None:
+    text = "@prefix dpv: <https://w3id.org/dpv#> . dpv:Later a dpv:Purpose ; skos:broader dpv:Marketing ."
+    said = read(turtle(text), "market.ttl")
+    assert STANDARD.with_(said).purposes.defines(IRI("https://w3id.org/dpv#Later"))
+
+
+@pytest.mark.parametrize("profile", sorted(STANDARD.profiles))
+@pytest.mark.parametrize("end", ["", "/", "#", "//"])
+def test_nobody_claims_the_look_alike_of_a_shipped_profile(profile: str, end: str) -> None:
+    for written in (profile, profile.rstrip("/#"), profile.replace("https:", "http:")):
+        text = f"<{written.rstrip('/#')}{end}> a skos:Collection ."
+        with pytest.raises(PolicyError, match=r"claims the profile|another spelling"):
+            read(turtle(text), "market.ttl")
+
+
+def test_a_property_that_two_vocabularies_declare_differently_is_read_by_nobody() -> None:
+    one = read(turtle("x:consumer rdfs:subPropertyOf odrl:assignee ."), "one.ttl")
+    other = read(turtle("x:consumer rdfs:subPropertyOf odrl:assigner ."), "other.ttl")
+    assert STANDARD.with_(one, one).functions == {x("consumer"): ASSIGNEE}
+    for both in (STANDARD.with_(one, other), STANDARD.with_(other).with_(one)):
+        assert both.functions == {}
 
 
 def test_what_two_vocabularies_declare_differently_is_unknown() -> None:
