@@ -29,7 +29,8 @@ from smalti.engine.run import recheck as rechecking
 from smalti.engine.run import run as _engine
 from smalti.engine.run.recheck import Recheck
 from smalti.engine.run.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
-from smalti.engine.tables.stores import located, on_disk
+from smalti.engine.tables.addresses import ArrowStream, Frame, Location, data_at
+from smalti.engine.tables.stores import on_disk
 from smalti.errors import UsageError
 from smalti.estimating import estimate
 from smalti.policy.decide import authorize as authorizing
@@ -306,7 +307,7 @@ class Choices(EngineChoices, total=False):
 def plan(
     policy: PolicyDocument | AnyPath,
     *,
-    data: Mapping[str, AnyPath],
+    data: Mapping[str, AnyPath | ArrowStream],
     party: str | None = None,
     **choices: Unpack[Choices],
 ) -> Planned:
@@ -314,8 +315,10 @@ def plan(
 
     Args:
         policy: the document, or its path.
-        data: one target's IRI, with the path of its CSV or Parquet file, of a folder of such files
-            that are one table, or of its CSVW metadata; or with the URI of any of these in a store.
+        data: one target's IRI, with the path of its file (CSV, also packed, Parquet, Excel, DuckDB or
+            SQLite), of a folder of CSV or Parquet files that are one table, or of its CSVW metadata; with
+            `#` and the name of a sheet or table behind it; with the URI of any of these in a store, or of
+            a table of PostgreSQL; or with a data frame of pandas, Polars or Arrow.
         party: who would ask, an IRI that is trusted. Without it nothing is decided.
         **choices: see `Choices`.
 
@@ -337,7 +340,7 @@ def plan(
 def run(
     policy: PolicyDocument | AnyPath,
     *,
-    data: Mapping[str, AnyPath],
+    data: Mapping[str, AnyPath | ArrowStream],
     party: str,
     out: AnyPath,
     watch: Watch | None = None,
@@ -347,8 +350,10 @@ def run(
 
     Args:
         policy: the document, or its path.
-        data: one target's IRI, with the path of its CSV or Parquet file, of a folder of such files
-            that are one table, or of its CSVW metadata; or with the URI of any of these in a store.
+        data: one target's IRI, with the path of its file (CSV, also packed, Parquet, Excel, DuckDB or
+            SQLite), of a folder of CSV or Parquet files that are one table, or of its CSVW metadata; with
+            `#` and the name of a sheet or table behind it; with the URI of any of these in a store, or of
+            a table of PostgreSQL; or with a data frame of pandas, Polars or Arrow.
         party: who asks, an IRI that is trusted.
         out: the folder to make; it must not exist.
         watch: notified of each phase as it begins.
@@ -378,7 +383,7 @@ def verify(
     output: AnyPath,
     *,
     registry: Registry | AnyPath = DEFAULT_REGISTRY,
-    data: AnyPath | None = None,
+    data: AnyPath | ArrowStream | None = None,
     **choices: Unpack[EngineChoices],
 ) -> Recheck:
     """Verify a published output: its bytes, its promises and its record.
@@ -399,7 +404,7 @@ def verify(
         folder = rechecking.find_output(opened, os.fspath(output))
         if data is None:
             return rechecking.recheck(opened, folder, workspace)
-        place = located(os.fspath(data), "data (--data)")
+        place = _place(data)
         return rechecking.repeat(opened, folder, place, _engine_chosen(choices), workspace)
 
 
@@ -440,7 +445,10 @@ def explain(plan: AnyPlan, *, as_json: bool = False) -> str:
 
 
 def _request(
-    policy: PolicyDocument | AnyPath, data: Mapping[str, AnyPath], party: str | None, choices: Choices
+    policy: PolicyDocument | AnyPath,
+    data: Mapping[str, AnyPath | ArrowStream],
+    party: str | None,
+    choices: Choices,
 ) -> RunRequest:
     if len(data) != 1:
         raise UsageError(
@@ -461,7 +469,7 @@ def _request(
     return RunRequest(
         document=_signed(document, choices.get("signature")),
         target=target,
-        data=located(os.fspath(path), "data (--data)"),
+        data=_place(path),
         party=None if party is None else iri(party, "party (--as)"),
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
         owner=None if owner is None else iri(owner, "owner (--owner)"),
@@ -488,6 +496,13 @@ def _request(
         checkpoint=_checkpoint(choices),
         workspace=_workspace(choices),
     )
+
+
+def _place(data: AnyPath | ArrowStream) -> Location:
+    """Where data is: a table that is itself at hand, or what a path or an address leads to."""
+    if isinstance(data, str | os.PathLike):
+        return data_at(os.fspath(data), "data (--data)")
+    return Frame(data)
 
 
 def _respondent(column: str | None, one_row_each: bool) -> Respondent | None:
