@@ -29,6 +29,7 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.parts import files_in
+from smalti.engine.tables.proposing import refuse_marks_in_header, with_proposals
 from smalti.engine.tables.reading import Contents
 from smalti.errors import DataError, InternalError, UsageError
 from smalti.policy.decide.decision import Grant
@@ -197,8 +198,19 @@ def bound(
     """
     source = brought(request.target, request.data, workspace.with_name("input"), phase)
     phase("read")
-    with closing(backend.open(source, workspace, columns(source))) as table:
+    with closing(_opened(backend, source, workspace, columns(source))) as table:
+        if source.is_plain_csv:
+            described = [column.name for column in source.description.columns]
+            refuse_marks_in_header(source.paths[0], table.contents.header, described)
         yield source, table
+
+
+def _opened(
+    backend: Backend, source: Source, workspace: Path, columns: Collection[str] | None
+) -> StagedTable:
+    """The staged rows; errors about the way in which a file is written say how it seems to be written."""
+    with with_proposals(source.paths):
+        return backend.open(source, workspace, columns)
 
 
 def _version_of(source: Source, table: StagedTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:

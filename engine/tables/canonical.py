@@ -21,6 +21,7 @@ from smalti.engine.tables.foreign import Plain, Reader, Records
 from smalti.engine.tables.foreign_csv import CsvReader
 from smalti.engine.tables.mixed_formats import refuse_misfit
 from smalti.engine.tables.packing import opened
+from smalti.engine.tables.proposing import with_proposals
 from smalti.engine.tables.stores import Phase
 from smalti.engine.tables.writing import csv_records
 from smalti.errors import DataError
@@ -51,7 +52,8 @@ def canonical(source: Source, folder: Path, phase: Phase = lambda _: None) -> So
     if source.parts:
         place = private_folder(place / source.path.name)
     copies = tuple(place / _name_of(path, source.table) for path in source.paths)
-    brought = [_brought(source, path, copy) for path, copy in zip(source.paths, copies, strict=True)]
+    with with_proposals(source.paths, source.description.dialect):
+        brought = [_brought(source, path, copy) for path, copy in zip(source.paths, copies, strict=True)]
     return replace(
         source,
         path=place if source.parts else copies[0],

@@ -122,6 +122,16 @@ class Source:
     """By column, where what it was brought from states them; none where it was not."""
 
     @property
+    def is_plain_csv(self) -> bool:
+        """Whether it is a CSV file, or several, that is read as it is."""
+        return (
+            self.format is OutputFormat.CSV
+            and self.foreign is None
+            and not self.originals
+            and not self.datatypes
+        )
+
+    @property
     def paths(self) -> tuple[Path, ...]:
         """The files, in the order of their rows: at least one."""
         return self.parts or (self.path,)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from smalti.errors import DataError
 from smalti.transforms.base import Datatype
 
+WAY_OUT = "correct the description, or the file"
+"""Of errors about the way in which a table is written."""
 RECORDS_AT_ONCE = 4096
 BYTES_AT_ONCE = 1 << 24
 """Characters, roughly; a batch ends with the record that reaches them."""
@@ -66,6 +68,4 @@ class Reader(ABC):
 def misfit(name: str, record: int, problem: str, expected: str, way_out: str = "") -> DataError:
     """The error for a record that is not as it should be; the header is record 0."""
     place = "the header" if record == 0 else f"record {record}"
-    return DataError(
-        f"{name}, {place}", problem, expected, way_out or "correct the description, or the file"
-    )
+    return DataError(f"{name}, {place}", problem, expected, way_out or WAY_OUT)

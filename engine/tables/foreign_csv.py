@@ -6,9 +6,9 @@ A record that the dialect does not fit ends the reading: nothing is skipped, men
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 from smalti.engine.tables.csvw_dialect import Dialect
 from smalti.engine.tables.description import Description
@@ -48,6 +48,15 @@ class _Shape:
         )
 
 
+def sampled_rows(sample: bytes, dialect: Dialect) -> list[list[str]]:
+    """All records of a piece of a file, the header among them.
+
+    Raises:
+        DataError: one does not fit the dialect.
+    """
+    return list(_Parser("sample", dialect).rows(BufferedReader(cast(Any, BytesIO(sample)))))
+
+
 class CsvReader(Reader):
     """A CSV file in a declared dialect."""
 
@@ -58,10 +67,10 @@ class CsvReader(Reader):
             DataError: it does not fit the dialect, or has to be described and is not.
         """
         self._path, self._dialect = path, description.dialect or Dialect(states_comment=True)
-        self._shape = _Shape.of(self._dialect)
+        self._parser = _Parser(path.name, self._dialect)
         self._digest = ""
         with opened(path) as (file, _):
-            lines = self._rows(file)
+            lines = self._parser.rows(file)
             first = next(lines, None)
         if not self._dialect.has_header:
             self._header = _described(path.name, description, first)
@@ -83,7 +92,7 @@ class CsvReader(Reader):
 
     def records(self) -> Iterator[Records]:
         with opened(self._path) as (file, stored):
-            rows = self._rows(file)
+            rows = self._parser.rows(file)
             if self._dialect.has_header:
                 next(rows)
             yield from _in_batches(self._fitting(rows))
@@ -105,7 +114,15 @@ class CsvReader(Reader):
                 )
             yield row
 
-    def _rows(self, file: BufferedReader) -> Iterator[list[str]]:
+
+class _Parser:
+    """Finds the records of a file in a dialect."""
+
+    def __init__(self, name: str, dialect: Dialect) -> None:
+        self._name, self._dialect = name, dialect
+        self._shape = _Shape.of(dialect)
+
+    def rows(self, file: BufferedReader) -> Iterator[list[str]]:
         """The header, where there is one, and all rows of data."""
         dialect = self._dialect
         number = 0 if dialect.has_header else 1
@@ -216,7 +233,7 @@ class CsvReader(Reader):
         return str(quoted).replace(quote * 2, quote)
 
     def _refuse(self, number: int, problem: str, expected: str, way_out: str = "") -> NoReturn:
-        raise misfit(self.name, number, problem, expected, way_out)
+        raise misfit(self._name, number, problem, expected, way_out)
 
 
 def _in_batches(rows: Iterator[list[str]]) -> Iterator[Records]:

@@ -53,6 +53,8 @@ class Format:
     """As people know it, for messages; never a value."""
     canonical: Callable[[str], str | None] = field(compare=False, repr=False)
     """From a text to its canonical one; None where it is of another form."""
+    numbers: "NumberFormat | None" = None
+    """What is stated, where it is a format of numbers."""
 
 
 class UnknownFormatError(ValueError):
@@ -213,7 +215,7 @@ def number_format(stated: NumberFormat, *, whole: bool, exponent: bool) -> Forma
         point = "." if fraction else ""
         return f"{sign}{whole_part.lstrip('0') or '0'}{point}{fraction}{match['exponent'] or ''}"
 
-    return Format(stated.text, canonical)
+    return Format(stated.text, canonical, stated)
 
 
 def _check_marks(decimal_char: str, group_char: str | None) -> None:

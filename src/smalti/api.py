@@ -181,7 +181,7 @@ def load_policy(
         name = os.fspath(as_agreement or name)
         parsed = parse(document, name)
     else:
-        by = None if issuer is None else iri(issuer, "issuer (--owner)")
+        by = None if issuer is None else iri(issuer, "issuer")
         about = None if target is None else iri(target, "target")
         with using(registry) as opened:
 
@@ -456,23 +456,24 @@ def _request(
         )
     named, path = next(iter(data.items()))
     target = iri(named, "data (--data)")
+    asker, submitter = _parties(party, choices.get("owner"))
     if isinstance(policy, PolicyDocument):
         document = policy
     else:
         document = load_policy(
             policy,
             registry=choices.get("registry", DEFAULT_REGISTRY),
-            issuer=choices.get("owner") or party,
+            issuer=submitter or asker,
             target=target,
         )
-    purpose, owner, rule = choices.get("purpose"), choices.get("owner"), choices.get("rule")
+    purpose, rule = choices.get("purpose"), choices.get("rule")
     return RunRequest(
         document=_signed(document, choices.get("signature")),
         target=target,
         data=_place(path),
-        party=None if party is None else iri(party, "party (--as)"),
+        party=asker,
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
-        owner=None if owner is None else iri(owner, "owner (--owner)"),
+        owner=submitter,
         rule=None if rule is None else iri(rule, "rule (--rule)"),
         respondent=_respondent(choices.get("respondent"), choices.get("one_row_each", False)),
         asks=tuple(
@@ -495,6 +496,14 @@ def _request(
         ),
         checkpoint=_checkpoint(choices),
         workspace=_workspace(choices),
+    )
+
+
+def _parties(party: str | None, owner: str | None) -> tuple[IRI | None, IRI | None]:
+    """Who asks and who submits, each blamed by its own name: one may stand for the other later on."""
+    return (
+        None if party is None else iri(party, "party (--as)"),
+        None if owner is None else iri(owner, "owner (--owner)"),
     )
 
 
