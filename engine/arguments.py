@@ -34,6 +34,8 @@ _WORDS: Final[Mapping[object, str]] = {
     datetime: "a point in time",
     type(None): "None",
 }
+_WORDS_BY_NAME: Final = {"ArrowStream": "a data frame"}
+"""Of protocols of other rooms."""
 _NUMBERS: Final[Mapping[object, type]] = {int: Integral, float: Real}
 _SEVERAL: Final = (Iterable, Sequence, Set, tuple, frozenset, list)
 _RECORDS: Final[tuple[type, ...]] = (Request, Fact)
@@ -256,6 +258,8 @@ def _words(option: object) -> str:
         return _WORDS[kind]
     if _is_path(option):
         return "a path"
+    if (name := getattr(kind, "__name__", "")) in _WORDS_BY_NAME:
+        return _WORDS_BY_NAME[name]
     held = [" or ".join(_words(option) for option in _options(part)) for part in of if part is not Ellipsis]
     if kind in _SEVERAL:
         return f"several, each {held[0]}" if held else "several"

@@ -53,7 +53,11 @@ def check_binding(
     telling = contents.telling_digests
     _refuse_relabelled_output(source, telling, versions)
     parts = {input_hmac(registry, digest) for digest in telling}
-    alike = [version for version in versions if parts & {file.hmac for file in version.report.inputs}]
+    alike = [
+        version
+        for version in versions
+        if parts & {digest for file in version.report.inputs for digest in file.digests}
+    ]
     _refuse_relabelled_input(registry, source, alike, submitter)
     ownership = registry.ownership
     if not ownership.is_known(source.target) or submitter in ownership.full(source.target):

@@ -148,15 +148,19 @@ class BoundColumns(Generic[W]):
         # All columns begin with the target's IRI: only what follows can be close to something.
         stem = f"{self.source.target}/"
         spellings = {name: unquote(iri.removeprefix(stem)) for iri, name in self._names.items()}
-        suggestion = self._known.closest(unquote(column.removeprefix(stem)), spellings)
+        word = unquote(column.removeprefix(stem))
+        suggestion = self._known.closest(word, spellings)
         if suggestion is None:
-            return self._known.listed()
+            return self._known.listed(word, spellings)
         return f"did you mean `{normalised_column(column_iri(self.source, suggestion))}`?"
 
     def _suggestion(self, name: str) -> str:
         """The column that an unknown name may mean."""
-        suggestion = self._known.closest(name, {column: column for column in self.table.contents.header})
-        return self._known.listed() if suggestion is None else f"did you mean `{suggestion}`?"
+        spellings = {column: column for column in self.table.contents.header}
+        suggestion = self._known.closest(name, spellings)
+        if suggestion is None:
+            return self._known.listed(name, spellings)
+        return f"did you mean `{suggestion}`?"
 
     # --- What is known of a column
 

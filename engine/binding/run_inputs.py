@@ -26,11 +26,11 @@ from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.registry.entries import Input, TargetVersion
 from smalti.engine.registry.registry import Registry
+from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.parts import files_in
+from smalti.engine.tables.proposing import refuse_marks_in_header, with_proposals
 from smalti.engine.tables.reading import Contents
-from smalti.engine.tables.sources import bind
-from smalti.engine.tables.stores import fetched
 from smalti.errors import DataError, InternalError, UsageError
 from smalti.policy.decide.decision import Grant
 from smalti.policy.model.iris import MOST_IN_STEM, file_stem, is_column_of
@@ -196,11 +196,21 @@ def bound(
         phase: called at the start of each phase.
         columns: the names of those to stage; None: all.
     """
-    data = fetched(request.data, workspace.with_name("input"), phase)
+    source = brought(request.target, request.data, workspace.with_name("input"), phase)
     phase("read")
-    source = bind(request.target, data)
-    with closing(backend.open(source, workspace, columns(source))) as table:
+    with closing(_opened(backend, source, workspace, columns(source))) as table:
+        if source.is_plain_csv:
+            described = [column.name for column in source.description.columns]
+            refuse_marks_in_header(source.paths[0], table.contents.header, described)
         yield source, table
+
+
+def _opened(
+    backend: Backend, source: Source, workspace: Path, columns: Collection[str] | None
+) -> StagedTable:
+    """The staged rows; errors about the way in which a file is written say how it seems to be written."""
+    with with_proposals(source.paths):
+        return backend.open(source, workspace, columns)
 
 
 def _version_of(source: Source, table: StagedTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:

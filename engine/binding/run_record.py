@@ -151,9 +151,12 @@ def digests_of_inputs(
     registry: Registry, source: Source, digests: Sequence[str]
 ) -> tuple[InputDigest, ...]:
     """The files that were read, recognisable under the registry's secret only."""
+    originals = source.originals or ("",) * len(digests)
     return tuple(
-        InputDigest(path.name, input_hmac(registry, digest))
-        for path, digest in zip(source.paths, digests, strict=True)
+        InputDigest(
+            path.name, input_hmac(registry, digest), input_hmac(registry, original) if original else None
+        )
+        for path, digest, original in zip(source.paths, digests, originals, strict=True)
     )
 
 

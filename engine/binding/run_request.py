@@ -11,7 +11,7 @@ from smalti.engine.plan.files import Composition, Timing
 from smalti.engine.plan.plan import OutputFormat, Respondent
 from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.tables.stores import StoredObject
+from smalti.engine.tables.addresses import Location
 from smalti.errors import InternalError, UsageError
 from smalti.policy.decide.decision import Decision, Fact, Stated
 from smalti.policy.findings.diagnostics import Diagnostic
@@ -61,8 +61,8 @@ class RunRequest:
 
     document: PolicyDocument
     target: IRI
-    data: Path | StoredObject
-    """A CSV or Parquet file, a folder of such files that are one table, or CSVW metadata of either."""
+    data: Location
+    """A file, a folder of files that are one table, CSVW metadata of either, or a table somewhere else."""
     party: IRI | None
     """On whose behalf; None where nothing is to be decided (`plan_undecided`)."""
     purpose: IRI | None

@@ -35,7 +35,14 @@ class InputDigest:
     name: str
     """As the owner bound it; a name, not a path."""
     hmac: str
-    """See `secret.hmac_digest`."""
+    """Of what was read, in the canonical form; see `secret.hmac_digest`."""
+    original: str | None = None
+    """Of the bytes that this was brought from, likewise; None where it was read as it is."""
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """All by which the data is recognised."""
+        return (self.hmac,) if self.original is None else (self.hmac, self.original)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,13 @@ def was_read(connection: Connection, source: IRI, inputs: Iterable[str]) -> bool
     is_version = db.versions.c.id == db.lineage.c.version
     query = select(db.versions.c.report).join(db.lineage, is_version).where(db.lineage.c.input == source)
     reports = connection.execute(query).scalars()
-    return any(set(inputs) <= {file["hmac"] for file in json.loads(report)["inputs"]} for report in reports)
+    return any(set(inputs) <= _digests_in(report) for report in reports)
+
+
+def _digests_in(report: str) -> set[str]:
+    """The keyed digests of the files that a report names, and of what they were brought from."""
+    files = json.loads(report)["inputs"]
+    return {file["hmac"] for file in files} | {file["original"] for file in files if file.get("original")}
 
 
 def begin(connection: Connection, intent: Intent) -> None:

@@ -115,7 +115,7 @@ class Intents:
             if recordable.submitted is not None:
                 new, signed = recordable.submitted.new, recordable.submitted.signed
                 _policies.store(connection, new, new.policies[0], dict(new.parents), signed)
-            inputs = [file.hmac for file in record.report.inputs]
+            inputs = [digest for file in record.report.inputs for digest in file.digests]
             _budgets.note_read(connection, [source.iri for source in record.inputs], inputs)
             return _versions.insert_version(connection, intent)
 

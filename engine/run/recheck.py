@@ -25,9 +25,9 @@ from smalti.engine.registry.commit import scratch
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.output_folder import OutputFolder, opened_folder
+from smalti.engine.tables.addresses import Location
+from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.parts import CERTIFICATE_NAME
-from smalti.engine.tables.sources import bind
-from smalti.engine.tables.stores import StoredObject, fetched
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.engine.verify.verifier import PublishedCheck
 from smalti.errors import DataError, GuaranteeError, UsageError, only_ours
@@ -177,7 +177,7 @@ def _check_place(registry: Registry, output: OutputFolder, certificate: "_Certif
 def repeat(
     registry: Registry,
     folder: Path,
-    data: Path | StoredObject,
+    data: Location,
     backend: Backend,
     workspace: Path | None = None,
 ) -> Recheck:
@@ -213,7 +213,7 @@ def repeat(
         )
     withdrawn = _withdrawn_then(registry, plan, seen.version)
     with scratch(workspace) as place:
-        source = bind(plan.read.target, fetched(data, place / "input"))
+        source = brought(plan.read.target, data, place / "input")
         content = capability.content_again(plan, source, backend, place, withdrawn)
     if content != seen.version.output_digest:
         raise GuaranteeError(

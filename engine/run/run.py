@@ -41,9 +41,10 @@ from smalti.engine.registry.commit import recover, scratch, staging
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Submission
 from smalti.engine.run.driver import carry_out, compiled_for
+from smalti.engine.tables.addresses import TableIn
+from smalti.engine.tables.bringing import bound
 from smalti.engine.tables.description import Source
-from smalti.engine.tables.sources import bind
-from smalti.engine.tables.stores import fetched
+from smalti.engine.tables.stores import StoredObject, fetched
 from smalti.errors import PlanError, SmaltiError, UsageError, only_ours, raise_all
 from smalti.policy.decide.decision import Decision, Grant, Reason, Request
 from smalti.policy.lint.foreign_columns import speaks_of_foreign_columns
@@ -376,10 +377,10 @@ def described_columns(request: RunRequest) -> KnownColumns:
     """What a description tells of columns, as far as it can be read before a decision."""
     if speaks_of_foreign_columns(request.document.policy):
         return _described_columns(request)
-    if not isinstance(request.data, Path):
+    if not isinstance(request.data, Path | TableIn):
         return NO_COLUMNS
     try:
-        return declared_columns(bind(request.target, request.data))
+        return declared_columns(bound(request.target, request.data))
     except SmaltiError:
         return NO_COLUMNS  # reported once the data may be read
 
@@ -421,8 +422,11 @@ def _described_columns(request: RunRequest) -> KnownColumns:
         UsageError, DataError, BackendError: as where the data is bound.
     """
     with tempfile.TemporaryDirectory(prefix="smalti-") as folder:
-        source = bind(request.target, fetched(request.data, Path(folder) / "input"))
-    return declared_columns(source)
+        if isinstance(request.data, StoredObject):
+            return declared_columns(bound(request.target, fetched(request.data, Path(folder) / "input")))
+        if isinstance(request.data, Path | TableIn):
+            return declared_columns(bound(request.target, request.data))
+    return NO_COLUMNS  # nothing describes it
 
 
 def _action(request: RunRequest) -> IRI:

@@ -9,13 +9,16 @@ import json
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TypeAlias
 from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
+from smalti.engine.tables.csvw_dialect import read_dialect
+from smalti.engine.tables.csvw_formats import stated_format
 from smalti.engine.tables.csvw_values import Stated, bounds, public_values, unit
 from smalti.engine.tables.description import ColumnDescription, Description
+from smalti.engine.tables.formats import NumberFormat
 from smalti.errors import DataError, SmaltiError, UsageError
 from smalti.policy.model.iris import iri_problem, respelled
 from smalti.transforms.base import Datatype
@@ -23,7 +26,8 @@ from smalti.vocab.terms import CSVW_EO, IRI, ONE_ROW_EACH, SMALTI
 
 _LARGEST = 1 << 20
 _PROPERTIES = (
-    "@context", "url", "tableSchema", "columns", "name", "datatype", "propertyUrl", "required",
+    "@context", "url", "dialect", "null", "format", "decimalChar", "groupChar", "pattern",
+    "tableSchema", "columns", "name", "datatype", "propertyUrl", "required",
     "smalti:respondent", "smalti:timeZone", "csvw-eo:public.privacyId", "primaryKey",
     "csvw-eo:bounds.maxLength", "csvw-eo:public.maxNumPartitions", "csvw-eo:bounds.maxContributions",
     "csvw-eo:bounds.maxGroupsPerUnit", "csvw-eo:public.partitions", "csvw-eo:keyValues",
@@ -65,8 +69,15 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class _NumberFormat(_Strict):
+    decimal_char: Annotated[str, Field(alias="decimalChar")] = "."
+    group_char: Annotated[str | None, Field(alias="groupChar")] = None
+    pattern: str | None = None
+
+
 class _Datatype(_Strict):
     base: str
+    format: str | _NumberFormat | None = None
     minimum: Stated | str | None = None
     maximum: Stated | str | None = None
 
@@ -79,11 +90,16 @@ class _Partition(_Strict):
     predicate: Annotated[_Predicate, Field(validation_alias=AliasChoices(*_csvw_eo("predicate")))]
 
 
+_Nulls: TypeAlias = str | list[str] | None
+"""The texts that say that there is no value; None: not said here."""
+
+
 class _Column(_Strict):
     name: str
     datatype: str | _Datatype | None = None
     property_url: Annotated[str | None, Field(alias="propertyUrl")] = None
     required: bool | None = None
+    null: _Nulls = None
     time_zone: Annotated[
         str | None,
         Field(validation_alias=AliasChoices(*_smalti("timeZone"))),
@@ -122,6 +138,7 @@ class _Column(_Strict):
 
 class _Schema(_Strict):
     columns: list[_Column]
+    null: _Nulls = None
     primary_key: Annotated[str | list[str] | None, Field(alias="primaryKey")] = None
 
 
@@ -151,6 +168,8 @@ class _Reference(_Strict):
 class _Metadata(_Strict):
     context: Annotated[Any, Field(alias="@context"), AfterValidator(_csvw_context)]
     url: str
+    dialect: Any = None
+    null: _Nulls = None
     table_schema: Annotated[_Schema, Field(alias="tableSchema")]
     most_rows: Annotated[
         int | None, Field(validation_alias=AliasChoices(*_csvw_eo("bounds.maxLength")), ge=1)
@@ -194,6 +213,7 @@ def read_metadata(path: Path) -> tuple[Description, str]:
         key=_key(name, document),
         most_rows=document.most_rows,
         most_contributions=document.most_contributions,
+        dialect=None if document.dialect is None else read_dialect(name, document.dialect),
     )
     return described, document.url
 
@@ -243,7 +263,7 @@ def _not_understood(name: str, error: Exception) -> SmaltiError:
     )
 
 
-_ALTERNATIVES = ("str", "int", "decimal", "_Datatype", "_Reference")
+_ALTERNATIVES = ("str", "int", "decimal", "list[str]", "_Datatype", "_NumberFormat", "_Reference")
 
 
 def _fault(place: tuple[int | str, ...], kind: str) -> str:
@@ -263,7 +283,9 @@ def _fault(place: tuple[int | str, ...], kind: str) -> str:
 
 
 def _description(name: str, document: _Metadata) -> Description:
-    columns = tuple(_column(name, column) for column in document.table_schema.columns)
+    schema = document.table_schema
+    inherited = document.null if schema.null is None else schema.null
+    columns = tuple(_column(name, column, inherited) for column in schema.columns)
     names = [column.name for column in columns]
     if len(set(names)) < len(names):
         raise DataError(name, "a column is described twice", "each column once", "remove one of the two")
@@ -274,7 +296,7 @@ def _description(name: str, document: _Metadata) -> Description:
         raise DataError(name, "several respondents are declared", "one column, or oneRowEach", "keep one")
     choice = choices[0] if choices else None
     if choice in (ONE_ROW_EACH, "s:oneRowEach", "smalti:oneRowEach"):
-        return Description(columns, None, True, name)
+        return Description(columns, None, True, name, nulls=_nulls(inherited))
     if choice is not None and choice not in names:
         raise DataError(
             name,
@@ -282,7 +304,12 @@ def _description(name: str, document: _Metadata) -> Description:
             "the name of a described column, or oneRowEach",
             "describe that column, or correct the name",
         )
-    return Description(columns, choice, False, name)
+    return Description(columns, choice, False, name, nulls=_nulls(inherited))
+
+
+def _nulls(stated: _Nulls) -> frozenset[str]:
+    """The texts that are missing values; the empty one always is."""
+    return frozenset([stated] if isinstance(stated, str) else stated or ()) - {""}
 
 
 def _key(name: str, document: _Metadata) -> tuple[str, ...]:
@@ -301,7 +328,7 @@ def _key(name: str, document: _Metadata) -> tuple[str, ...]:
     return names
 
 
-def _column(name: str, column: _Column) -> ColumnDescription:
+def _column(name: str, column: _Column, inherited: _Nulls) -> ColumnDescription:
     base = column.datatype.base if isinstance(column.datatype, _Datatype) else column.datatype
     where = f"{name}, column `{column.name}`"
     if base is not None and base not in _DATATYPES:
@@ -341,7 +368,15 @@ def _column(name: str, column: _Column) -> ColumnDescription:
         column.name, iri, datatype, column.time_zone, bool(column.required), column.most_values,
         public_values(where, column.key_values, partitions), lower, upper, unit(where, column.unit),
         column.most_groups, column.is_derived, _image_size(where, column),
+        _nulls(inherited if column.null is None else column.null),
+        stated_format(where, base or "string", datatype or Datatype.STRING, _written(derived.format)),
     )  # fmt: skip
+
+
+def _written(stated: str | _NumberFormat | None) -> str | NumberFormat | None:
+    if isinstance(stated, _NumberFormat):
+        return NumberFormat(stated.decimal_char, stated.group_char, stated.pattern)
+    return stated
 
 
 def _image_size(where: str, column: _Column) -> tuple[int, int] | None:

@@ -1,17 +1,21 @@
 """The W3C CSVW description of a data file.
 
 `customers.csv-metadata.json` beside `customers.csv` is found by itself, as CSVW prescribes; so is that of
-a folder of files which are one table. The subset that is understood: `url`, `tableSchema.columns` with
-`name`, `datatype` and `propertyUrl`, the respondent, a column's time zone, and what is public of values
-and contributions. Notes for people (titles, Dublin Core, ...) are passed over by name; anything else is
-refused, for a description that is half understood changes what is published.
+a folder of files which are one table. The subset that is understood: `url`, `dialect`, `null`,
+`tableSchema.columns` with `name`, `datatype` with its `format`, and `propertyUrl`, the respondent, a
+column's time zone, and what is public of values and contributions. Notes for people (titles, Dublin Core,
+...) are passed over by name; anything else is refused, for a description that is half understood changes
+what is published.
 """
 
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 from pathlib import Path
 
 from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.csvw_dialect import Dialect
+from smalti.engine.tables.formats import Format
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI
 
@@ -42,6 +46,10 @@ class ColumnDescription:
     """True where bounds and values were taken from the data: then they are not public."""
     image_size: tuple[int, int] | None = None
     """Width and height in pixels of the images in it, where that is public."""
+    nulls: frozenset[str] = frozenset()
+    """The texts that say that there is no value; the empty text always does."""
+    format: Format | None = None
+    """How its values are written; None: as the datatype says, in the canonical form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +69,36 @@ class Description:
     """At most so many rows, where that is public; likewise."""
     most_contributions: int | None = None
     """At most so many rows of one respondent."""
+    dialect: Dialect | None = None
+    """How the file is written; None: in the canonical dialect."""
+    nulls: frozenset[str] = frozenset()
+    """As `ColumnDescription.nulls`, of columns that are not described."""
 
     def column(self, name: str) -> ColumnDescription:
         """The description of a column; empty where it is not described."""
         for column in self.columns:
             if column.name == name:
                 return column
-        return ColumnDescription(name, None, None, None)
+        return ColumnDescription(name, None, None, None, nulls=self.nulls)
+
+    @property
+    def is_canonical(self) -> bool:
+        """Whether the file is written as all engines read it, as far as the description says."""
+        if self.dialect is not None or self.nulls:
+            return False
+        return all(column.format is None and not column.nulls for column in self.columns)
+
+
+class Foreign(StrEnum):
+    """What a source is that is no canonical CSV or Parquet file."""
+
+    CSV = "CSV"
+    """In another dialect, with formats or texts for missing values, or packed."""
+    PARQUET = "Parquet"
+    """With formats or texts for missing values."""
+    EXCEL = "Excel"
+    DATABASE = "database"
+    """A file of DuckDB or SQLite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +112,24 @@ class Source:
     description: Description
     parts: tuple[Path, ...] = ()
     """The files of a folder, in their order; none where `path` is the file."""
+    foreign: Foreign | None = None
+    """What has to be brought into the canonical form before it is read (`bringing`); None: nothing."""
+    table: str | None = None
+    """The sheet of a workbook, or the table of a database; None: its only one."""
+    originals: tuple[str, ...] = ()
+    """`sha256:` and hexadecimal digits, of what each file was brought from; none where it was not."""
+    datatypes: tuple[Datatype | None, ...] = ()
+    """By column, where what it was brought from states them; none where it was not."""
+
+    @property
+    def is_plain_csv(self) -> bool:
+        """Whether it is a CSV file, or several, that is read as it is."""
+        return (
+            self.format is OutputFormat.CSV
+            and self.foreign is None
+            and not self.originals
+            and not self.datatypes
+        )
 
     @property
     def paths(self) -> tuple[Path, ...]:

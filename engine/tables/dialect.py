@@ -26,7 +26,8 @@ _CHUNK = 1 << 20
 _AFTER = 3  # as much of a character as may stand behind a chunk
 _LONGEST_HEADER = 1 << 20
 _BOM = b"\xef\xbb\xbf"
-_WAY_OUT = "correct the file, or export it again as RFC 4180 CSV in UTF-8"
+WAY_OUT = "correct the file, or export it again as RFC 4180 CSV in UTF-8"
+"""Of errors about the way in which a file is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ def _accepted(name: str, whole: Piece) -> Piece:
     # The end of the line before the header counts, too.
     record = whole.fault.record - 1
     place = "the header" if record == 0 else f"record {record}"
-    raise DataError(f"{name}, {place}", whole.fault.problem, whole.fault.expected, _WAY_OUT)
+    raise DataError(f"{name}, {place}", whole.fault.problem, whole.fault.expected, WAY_OUT)
 
 
 def changed(name: str) -> DataError:
@@ -246,7 +247,7 @@ def _readable_names(name: str, text: str) -> list[str]:
             f"{name}, the header",
             "a column's name is too long, or its closing quote is missing",
             f"names of at most {csv.field_size_limit()} characters",
-            _WAY_OUT,
+            WAY_OUT,
         ) from None
 
 
@@ -288,16 +289,16 @@ def _too_long(name: str) -> DataError:
         f"{name}, the header",
         "it is too long",
         "at most 1 MiB, with a comma and quotes for each name",
-        _WAY_OUT,
+        WAY_OUT,
     )
 
 
 def _distinct_names(name: str, names: list[str]) -> tuple[str, ...]:
     """The column names of a file, each there and each once."""
     if not names:
-        raise DataError(name, "the file has no header", "a first record with the column names", _WAY_OUT)
+        raise DataError(name, "the file has no header", "a first record with the column names", WAY_OUT)
     if any(not column for column in names):
-        raise DataError(name, "the header has a column without a name", "a name for each column", _WAY_OUT)
+        raise DataError(name, "the header has a column without a name", "a name for each column", WAY_OUT)
     repeated = [i for i, column in enumerate(names) if column in names[:i]]
     if repeated:
         # Not by name: where the header is missing, these are values of the first record.
@@ -306,6 +307,6 @@ def _distinct_names(name: str, names: list[str]) -> tuple[str, ...]:
             name,
             f"columns {first} and {second} have the same name in the header",
             "a header with distinct column names",
-            _WAY_OUT,
+            WAY_OUT,
         )
     return tuple(names)

@@ -4,12 +4,13 @@ A CSV file may lack its header. Somebody's values stand there then, so a cell of
 the policy or the description names the same word. The names in a Parquet file's schema are no row.
 """
 
-import difflib
 from collections.abc import Iterable, Mapping
 
 from smalti.engine.plan.plan import OutputFormat
+from smalti.policy.model.suggest import nearest
 
 _SHOWN = 20
+_LIKELY = 0.6
 
 
 class NamedColumns:
@@ -33,17 +34,34 @@ class NamedColumns:
         for name, spelling in spellings.items():
             if _folded(spelling) == _folded(word):
                 return name
-        candidates = {spelling: name for name, spelling in spellings.items() if name in self._named}
-        close = difflib.get_close_matches(word, list(candidates), n=1)
-        return candidates[close[0]] if close else None
+        close = self._nearest(word, spellings)
+        return close if close in self._named else None
 
-    def listed(self) -> str:
-        """The columns that a message may name, as a sentence without a full stop."""
+    def _nearest(self, word: str, spellings: Mapping[str, str]) -> str | None:
+        """The column that is closest, whether or not it may be named: a farther one would mislead."""
+        columns = {spelling: name for name, spelling in spellings.items()}
+        close = nearest(word, columns, _LIKELY)
+        return None if close is None else columns[close]
+
+    def listed(self, word: str | None = None, spellings: Mapping[str, str] | None = None) -> str:
+        """The columns that a message may name, as a sentence without a full stop.
+
+        Args:
+            word: what none of them is called; a column with a close name is told by its place.
+            spellings: as in `closest`.
+        """
+        close = None if word is None else self._nearest(word, spellings or {})
+        if close is not None and close not in self._named:
+            place = self._header.index(close) + 1
+            return f"{self._listed()}; the closest name is that of column {place}"
+        return self._listed()
+
+    def _listed(self) -> str:
         header, count = self._header, len(self._header)
         if count == 1 and any(mark in header[0] for mark in ";\t|"):
             return (
                 "the data has a single column, with semicolons, tabs or bars in its name: fields must be"
-                " separated by commas"
+                " separated by commas, or the description must state their `dialect`"
             )
         named = [name for name in header if name in self._named]
         if self._is_schema:

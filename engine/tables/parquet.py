@@ -61,7 +61,7 @@ def parquet_batches(
     """
     for batch in raw_batches(path, group_numbers, LONGEST_RECORD):
         columns = [
-            _missing_if_empty(_without_nul(path.name, _as_text(batch.column(place)))) for place in places
+            _missing_if_empty(_without_nul(path.name, as_text(batch.column(place)))) for place in places
         ]
         yield pa.RecordBatch.from_arrays(columns, names=[header[place] for place in places])
 
@@ -137,7 +137,8 @@ def _lengths(column: pa.Array) -> NDArray[np.int64]:
     return present
 
 
-def _as_text(column: pa.Array) -> pa.Array:
+def as_text(column: pa.Array) -> pa.Array:
+    """The texts of a column of any type that `stated_datatype` accepts; a missing value stays missing."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_timestamp(column.type) and column.type.tz is not None:
@@ -219,7 +220,7 @@ def stated_datatype(name: str, field: pa.Field) -> Datatype | None:
             return datatype
     raise DataError(
         f"{name}, column `{field.name}`",
-        f"the Parquet type `{kind}` is not implemented",
+        f"the type `{kind}` is not implemented",
         "text, bytes, numbers, booleans, dates or timestamps",
         "cast or drop the column first",
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.packing import PACKINGS
 from smalti.errors import BackendError, UsageError
 
 CERTIFICATE_NAME: Final = "certificate.jsonld"
@@ -15,7 +16,23 @@ CERTIFICATE_NAME: Final = "certificate.jsonld"
 METADATA_SUFFIX: Final = "-metadata.json"
 """What the name of a description ends in, after that of the file or folder which it describes."""
 KINDS: Final = {".csv": OutputFormat.CSV, ".parquet": OutputFormat.PARQUET}
+WORKBOOKS: Final = frozenset({".xlsx"})
+"""What the name of a workbook ends in, whose sheets are tables."""
+DATABASES: Final = frozenset({".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3"})
+"""What the name of a database file ends in."""
+CONTAINERS: Final = WORKBOOKS | DATABASES
+"""What a table is chosen in by its name."""
+FILES: Final = "a name that ends in .csv, .csv.gz, .csv.zst, .parquet, .xlsx, .duckdb or .sqlite"
+"""The names of files that are read, for messages."""
 _PACKED: Final = (".gz", ".zip", ".bz2", ".xz", ".zst")
+_WAYS_OUT: Final = {
+    ".xls": "save it as .xlsx, or as CSV",
+    ".xlsm": "save it as .xlsx, without macros",
+    ".xlsb": "save it as .xlsx, or as CSV",
+    ".ods": "save it as .xlsx, or as CSV",
+    ".tsv": 'rename it to end in .csv, and declare "delimiter": "\\t" in its description',
+    ".txt": "rename it to end in .csv, and declare its delimiter in its description",
+}
 _DIGITS: Final = 5
 
 
@@ -54,9 +71,22 @@ def files_in(folder: Path) -> tuple[OutputFormat, tuple[Path, ...]]:
     return next(iter(kinds.values())), tuple(kinds)
 
 
-def is_packed(name: str) -> bool:
-    """Whether a file's name says that it must be unpacked before it is read."""
-    return Path(name).suffix.lower() in _PACKED
+def kind_of(name: str) -> OutputFormat | None:
+    """What a file is by its name, packed or not; None for anything else, and for what holds several tables.
+
+    >>> str(kind_of("visits.CSV.gz"))
+    'csv'
+    """
+    path = Path(name)
+    if path.suffix.lower() in PACKINGS:
+        return OutputFormat.CSV if Path(path.stem).suffix.lower() == ".csv" else None
+    return KINDS.get(path.suffix.lower())
+
+
+def way_out_for(name: str) -> str:
+    """What can be done about a file whose name ends in nothing that is read."""
+    suffix = Path(name).suffix.lower()
+    return "unpack it" if suffix in _PACKED else _WAYS_OUT.get(suffix, "rename or convert it")
 
 
 def _is_passed_over(entry: "os.DirEntry[str]") -> bool:
@@ -67,7 +97,7 @@ def _is_passed_over(entry: "os.DirEntry[str]") -> bool:
 
 
 def _kind_of(folder: Path, entry: "os.DirEntry[str]") -> OutputFormat:
-    kind = KINDS.get(Path(entry.name).suffix.lower())
+    kind = kind_of(entry.name)
     if kind is not None and entry.is_file(follow_symlinks=False):
         return kind
     if entry.is_symlink():
@@ -80,7 +110,9 @@ def _kind_of(folder: Path, entry: "os.DirEntry[str]") -> OutputFormat:
         str(folder),
         problem,
         "the files of one table, all ending in .csv or all in .parquet",
-        "unpack it" if is_packed(entry.name) else "move files that do not belong to the table elsewhere",
+        "unpack it"
+        if Path(entry.name).suffix.lower() in _PACKED
+        else "move files that do not belong to the table elsewhere",
     )
 
 

@@ -63,12 +63,22 @@ class Contents:
     """By column, where the files themselves state them (Parquet)."""
     parts: tuple[Part | RowGroups, ...] = ()
     """Where the rows stand, in their order."""
+    originals: tuple[str, ...] = ()
+    """The digest of what each file was brought from; none, or an empty one, where there is nothing."""
 
     @property
     def telling_digests(self) -> tuple[str, ...]:
-        """Of the files that have rows; of all where none has: by a bare header nothing is recognised."""
-        filled = sorted({part.file for part in self.parts if part.records})
-        return tuple(self.digests[number] for number in filled) or self.digests
+        """Of the files that have rows; of all where none has: by a bare header nothing is recognised.
+
+        Data is recognised by its canonical content, and by what that was brought from: another description
+        of the same bytes does not make other data of them.
+        """
+        filled = sorted({part.file for part in self.parts if part.records}) or range(len(self.digests))
+        return tuple(digest for number in filled for digest in self._digests_of(number))
+
+    def _digests_of(self, number: int) -> tuple[str, ...]:
+        original = self.originals[number] if self.originals else ""
+        return (self.digests[number], original) if original else (self.digests[number],)
 
     def record(self, row: int) -> tuple[int, int]:
         """Which of the source's files a row is from, and its number there, from 1 after the header."""
@@ -127,6 +137,8 @@ def join_files(source: Source, files: Iterable[FileContents]) -> Contents:
     Raises:
         DataError: a file has not the columns of the first one; it names both the file and the column.
     """
+    if source.foreign is not None:
+        raise InternalError("a source was not brought into the canonical form")
     parts: list[Part | RowGroups] = []
     digests: list[str] = []
     first: FileContents | None = None
@@ -139,7 +151,8 @@ def join_files(source: Source, files: Iterable[FileContents]) -> Contents:
         rows += sum(part.records for part in contents.parts)
     if first is None:
         raise InternalError("a source without files")
-    return Contents(first.header, rows, tuple(digests), first.datatypes, tuple(parts))
+    datatypes = source.datatypes or first.datatypes
+    return Contents(first.header, rows, tuple(digests), datatypes, tuple(parts), source.originals)
 
 
 def _check_columns(source: Source, number: int, first: FileContents, contents: FileContents) -> None:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from smalti.engine.tables.parts import KINDS, METADATA_SUFFIX, is_packed
-from smalti.engine.tables.sources import read_description
+from smalti.engine.tables.disk import writing_copies
+from smalti.engine.tables.parts import CONTAINERS, FILES, METADATA_SUFFIX, kind_of, way_out_for
+from smalti.engine.tables.sources import read_description, split_url
 from smalti.errors import BackendError, DataError, SmaltiError, UsageError
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def fetched(data: Path | StoredObject, folder: Path, phase: Phase = lambda _: No
     if isinstance(data, Path):
         return data
     phase("fetch")
-    with _disk():
+    with writing_copies():
         folder.mkdir(mode=0o700)
     return _Fetching.of(data, folder).all()
 
@@ -143,7 +144,9 @@ class _Fetching:
         info = self._existing(self._path)
         if _name(self._path).endswith(METADATA_SUFFIX):
             description = self._copied(info, self._folder)
-            beside = self._path.removesuffix(_name(self._path)) + read_description(description)[1]
+            beside = (
+                self._path.removesuffix(_name(self._path)) + split_url(read_description(description)[1])[0]
+            )
             self._fetched(self._existing(beside))
             return description
         table = self._fetched(info)
@@ -156,27 +159,22 @@ class _Fetching:
         """A copy of an object or of those under a prefix, which are a table."""
         if not info.is_file:
             return self._fetched_folder(info)
-        if Path(info.path).suffix.lower() not in KINDS:
-            raise UsageError(
-                self._where(info.path),
-                "unknown file type",
-                "a name that ends in .csv or .parquet",
-                "unpack it" if is_packed(info.path) else "rename or convert it",
-            )
+        if kind_of(info.path) is None and Path(info.path).suffix.lower() not in CONTAINERS:
+            raise UsageError(self._where(info.path), "unknown file type", FILES, way_out_for(info.path))
         return self._copied(info, self._folder)
 
     def _fetched_folder(self, prefix: "FileInfo") -> Path:
         """A folder with the objects under a prefix; of those that are no part of a table only the names."""
         folder = self._folder / _name(prefix.path)
-        with _disk():
+        with writing_copies():
             folder.mkdir(mode=0o700)
         before = self._listed(prefix.path)
         for info in before:
             place = folder / _name(info.path)
-            if info.is_file and place.suffix.lower() in KINDS and place.name[0] not in "._":
+            if info.is_file and kind_of(place.name) is not None and place.name[0] not in "._":
                 self._copied(info, folder)
                 continue
-            with _disk():
+            with writing_copies():
                 place.touch() if info.is_file else place.mkdir()
         if list(map(_state_of, self._listed(prefix.path))) != list(map(_state_of, before)):
             raise self._changed(prefix.path)
@@ -198,7 +196,7 @@ class _Fetching:
                 self._state(info.path),
                 self._store.open_input_stream(info.path, compression=None),
             )
-        with stream, _disk(), copy.open("xb") as file:
+        with stream, writing_copies(), copy.open("xb") as file:
             while data := self._read(stream, where):
                 file.write(data)
                 size += len(data)
@@ -258,19 +256,6 @@ def _with_patience(data: StoredObject) -> str:
     if data.scheme not in {"gs", "gcs"} or "retry_limit_seconds=" in data.uri:
         return data.uri
     return f"{data.uri}{'&' if '?' in data.uri else '?'}retry_limit_seconds={_PATIENCE}"
-
-
-@contextmanager
-def _disk() -> Iterator[None]:
-    try:
-        yield
-    except OSError:
-        raise BackendError(
-            "this machine",
-            "a copy of the data cannot be written",
-            "enough free space in the folder of the output, or of temporary files",
-            "free some space",
-        ) from None
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def read_columns(
 
 def read_column(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column | None:
     """A column that is named by an IRI or a text; None after an error."""
-    name = _name(value, scope)
+    name = _name(value, targets, scope)
     if name is None:
         return None
     if ":" not in name.iri:
@@ -54,8 +54,17 @@ def read_column(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column 
         base = targets[0] if targets else IRI("urn:smalti:unknown-target")
         _warn_of_list(name, scope)
         return Column(normalised_column(column_iri(base, name.iri)), name.written, name.place)
-    iri = iri_is_good(replace(name, iri=respelled(name.iri)), "the column", scope)
+    way_out = _as_bare_name(name.written, targets)
+    iri = iri_is_good(replace(name, iri=respelled(name.iri)), "the column", scope, way_out)
     return Column(normalised_column(iri), name.written, name.place) if iri is not None else None
+
+
+def _as_bare_name(written: str, targets: tuple[IRI, ...]) -> str:
+    """The advice to name a column as its table does, where that is understood; otherwise empty."""
+    bare = written.rpartition("/")[2]
+    if not bare or ":" in bare or len(targets) > 1:
+        return ""
+    return f"write the bare name as a text, {quoted(bare)}: its IRI is made of that"
 
 
 def _warn_of_list(name: Name, scope: Scope) -> None:
@@ -75,10 +84,13 @@ def read_respondent(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Col
     return read_column(value, targets, scope)
 
 
-def _name(value: Value, scope: Scope) -> Name | None:
+def _name(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Name | None:
     if not isinstance(value, Literal):
         name = bare_name(value, "the column", scope)
-        return name if name is not None and iri_is_good(name, "the column", scope) is not None else None
+        way_out = "" if name is None else _as_bare_name(name.written, targets)
+        if name is None or iri_is_good(name, "the column", scope, way_out) is None:
+            return None
+        return name
     text = value.text if value.datatype == XSD + "anyURI" else plain_text(value)
     if not text or not text.strip():
         shown = quoted(value.text)

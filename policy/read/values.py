@@ -109,12 +109,19 @@ def is_described_here(node: Node, what: str, scope: Scope) -> bool:
     return False
 
 
-def iri_is_good(name: Name, what: str, scope: Scope) -> IRI | None:
-    """The IRI when it is absolute and may be used; None after an error."""
+def iri_is_good(name: Name, what: str, scope: Scope, otherwise: str = "") -> IRI | None:
+    """The IRI when it is absolute and may be used; None after an error.
+
+    Args:
+        name: the IRI, and where it stands.
+        what: is named by it, for messages.
+        scope: takes the error.
+        otherwise: what to write where this cannot be an IRI.
+    """
     if name.iri.startswith(UNRESOLVED):
         message = f"{what} {quoted(name.written)} is a relative IRI, but a policy has no base IRI"
         scope.findings.error(
-            "P209", name.place, message, 'write the whole IRI, as in "http://example.com/..."'
+            "P209", name.place, message, otherwise or 'write the whole IRI, as in "http://example.com/..."'
         )
         return None
     problem = iri_problem(name.iri)
@@ -124,6 +131,8 @@ def iri_is_good(name: Name, what: str, scope: Scope) -> IRI | None:
     help_ = "add the context that defines the prefix, or write the whole IRI" if undefined else ""
     if undefined and name.iri.startswith("odrl:") and name.iri[5:] in scope.terms.meanings:
         help_ = f"write `{name.iri[5:]}`: the prefix has another meaning here"
+    if not undefined and ": write `" not in problem and ": leave it out" not in problem:
+        help_ = otherwise
     scope.findings.error(
         "P211" if undefined else "P212", name.place, f"{what} {quoted(name.written)} {problem}", help_
     )

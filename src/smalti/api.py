@@ -29,7 +29,8 @@ from smalti.engine.run import recheck as rechecking
 from smalti.engine.run import run as _engine
 from smalti.engine.run.recheck import Recheck
 from smalti.engine.run.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
-from smalti.engine.tables.stores import located, on_disk
+from smalti.engine.tables.addresses import ArrowStream, Frame, Location, data_at
+from smalti.engine.tables.stores import on_disk
 from smalti.errors import UsageError
 from smalti.estimating import estimate
 from smalti.fluent import NAME, PolicyInCode, new_policy
@@ -183,7 +184,7 @@ def load_policy(
         name = os.fspath(as_agreement or name)
         parsed = parse(document, name)
     else:
-        by = None if issuer is None else iri(issuer, "issuer (--owner)")
+        by = None if issuer is None else iri(issuer, "issuer")
         about = None if target is None else iri(target, "target")
         with using(registry) as opened:
 
@@ -318,7 +319,7 @@ class Choices(EngineChoices, total=False):
 def plan(
     policy: PolicyDocument | PolicyInCode | AnyPath,
     *,
-    data: Mapping[str, AnyPath],
+    data: Mapping[str, AnyPath | ArrowStream],
     party: str | None = None,
     **choices: Unpack[Choices],
 ) -> Planned:
@@ -326,8 +327,10 @@ def plan(
 
     Args:
         policy: the document, its path, or a policy that is written in code (`new_policy`).
-        data: one target's IRI, with the path of its CSV or Parquet file, of a folder of such files
-            that are one table, or of its CSVW metadata; or with the URI of any of these in a store.
+        data: one target's IRI, with the path of its file (CSV, also packed, Parquet, Excel, DuckDB or
+            SQLite), of a folder of CSV or Parquet files that are one table, or of its CSVW metadata; with
+            `#` and the name of a sheet or table behind it; with the URI of any of these in a store, or of
+            a table of PostgreSQL; or with a data frame of pandas, Polars or Arrow.
         party: who would ask, an IRI that is trusted. Without it nothing is decided.
         **choices: see `Choices`.
 
@@ -349,7 +352,7 @@ def plan(
 def run(
     policy: PolicyDocument | PolicyInCode | AnyPath,
     *,
-    data: Mapping[str, AnyPath],
+    data: Mapping[str, AnyPath | ArrowStream],
     party: str,
     out: AnyPath,
     watch: Watch | None = None,
@@ -359,8 +362,10 @@ def run(
 
     Args:
         policy: the document, its path, or a policy that is written in code (`new_policy`).
-        data: one target's IRI, with the path of its CSV or Parquet file, of a folder of such files
-            that are one table, or of its CSVW metadata; or with the URI of any of these in a store.
+        data: one target's IRI, with the path of its file (CSV, also packed, Parquet, Excel, DuckDB or
+            SQLite), of a folder of CSV or Parquet files that are one table, or of its CSVW metadata; with
+            `#` and the name of a sheet or table behind it; with the URI of any of these in a store, or of
+            a table of PostgreSQL; or with a data frame of pandas, Polars or Arrow.
         party: who asks, an IRI that is trusted.
         out: the folder to make; it must not exist.
         watch: notified of each phase as it begins.
@@ -390,7 +395,7 @@ def verify(
     output: AnyPath,
     *,
     registry: Registry | AnyPath = DEFAULT_REGISTRY,
-    data: AnyPath | None = None,
+    data: AnyPath | ArrowStream | None = None,
     **choices: Unpack[EngineChoices],
 ) -> Recheck:
     """Verify a published output: its bytes, its promises and its record.
@@ -411,7 +416,7 @@ def verify(
         folder = rechecking.find_output(opened, os.fspath(output))
         if data is None:
             return rechecking.recheck(opened, folder, workspace)
-        place = located(os.fspath(data), "data (--data)")
+        place = _place(data)
         return rechecking.repeat(opened, folder, place, _engine_chosen(choices), workspace)
 
 
@@ -453,7 +458,7 @@ def explain(plan: AnyPlan, *, as_json: bool = False) -> str:
 
 def _request(
     policy: PolicyDocument | PolicyInCode | AnyPath,
-    data: Mapping[str, AnyPath],
+    data: Mapping[str, AnyPath | ArrowStream],
     party: str | None,
     choices: Choices,
 ) -> RunRequest:
@@ -463,23 +468,24 @@ def _request(
         )
     named, path = next(iter(data.items()))
     target = iri(named, "data (--data)")
+    asker, submitter = _parties(party, choices.get("owner"))
     if isinstance(policy, PolicyDocument):
         document = policy
     else:
         document = load_policy(
             policy,
             registry=choices.get("registry", DEFAULT_REGISTRY),
-            issuer=choices.get("owner") or party,
+            issuer=submitter or asker,
             target=target,
         )
-    purpose, owner, rule = choices.get("purpose"), choices.get("owner"), choices.get("rule")
+    purpose, rule = choices.get("purpose"), choices.get("rule")
     return RunRequest(
         document=_signed(document, choices.get("signature")),
         target=target,
-        data=located(os.fspath(path), "data (--data)"),
-        party=None if party is None else iri(party, "party (--as)"),
+        data=_place(path),
+        party=asker,
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
-        owner=None if owner is None else iri(owner, "owner (--owner)"),
+        owner=submitter,
         rule=None if rule is None else iri(rule, "rule (--rule)"),
         respondent=_respondent(choices.get("respondent"), choices.get("one_row_each", False)),
         asks=tuple(
@@ -503,6 +509,21 @@ def _request(
         checkpoint=_checkpoint(choices),
         workspace=_workspace(choices),
     )
+
+
+def _parties(party: str | None, owner: str | None) -> tuple[IRI | None, IRI | None]:
+    """Who asks and who submits, each blamed by its own name: one may stand for the other later on."""
+    return (
+        None if party is None else iri(party, "party (--as)"),
+        None if owner is None else iri(owner, "owner (--owner)"),
+    )
+
+
+def _place(data: AnyPath | ArrowStream) -> Location:
+    """Where data is: a table that is itself at hand, or what a path or an address leads to."""
+    if isinstance(data, str | os.PathLike):
+        return data_at(os.fspath(data), "data (--data)")
+    return Frame(data)
 
 
 def _respondent(column: str | None, one_row_each: bool) -> Respondent | None:

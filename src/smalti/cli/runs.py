@@ -82,7 +82,9 @@ def _run_options(command: Command) -> Command:
         click.option("--data", "bindings", cls=SettingOption, setting="data", multiple=True, required=True,
                      metavar="IRI=PATH",
                      help="Bind the target to a CSV or Parquet file, a folder of such files that are one"
-                     " table, or CSVW metadata of either; in a store by its address, s3://BUCKET/KEY."),
+                     " table, a sheet or table in a file (FILE.xlsx#SHEET, FILE.duckdb#TABLE), or CSVW"
+                     " metadata of any; in a store by its address, s3://BUCKET/KEY; or to a table of"
+                     " postgresql://HOST/DATABASE#TABLE."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -132,9 +134,13 @@ def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dic
     """The policy, with what is bound in it; and the options of the request."""
     from smalti import api
     from smalti.binding import pairs
+    from smalti.policy.decide.names import iri
 
     bind, agreement = pairs(options.pop("bound")), options.pop("agreement")
     bound = _bound(options)
+    for role, party in (("party (--as)", bound["party"]), ("owner (--owner)", bound["owner"])):
+        if party is not None:
+            iri(party, role)
     load = partial(
         api.load_policy,
         policy,
@@ -252,6 +258,7 @@ def _progress(job: str | None = None) -> Any:
 
 
 def _bound(options: dict[str, Any]) -> dict[str, Any]:
+    from smalti.engine.tables.addresses import SERVERS
     from smalti.engine.tables.stores import SCHEMES
     from smalti.errors import UsageError
 
@@ -262,7 +269,8 @@ def _bound(options: dict[str, Any]) -> dict[str, Any]:
         target, separator, path = binding.rpartition("=")
         if address is not None:
             target, path = binding[: address.start()], binding[address.end() :]
-        is_address = target.startswith(tuple(f"{scheme}://" for scheme in SCHEMES)) and {*"?@"} & {*target}
+        stores = tuple(f"{scheme}://" for scheme in (*SCHEMES, *SERVERS))
+        is_address = target.startswith(stores) and {*"?@"} & {*target}
         if not separator or not target or not path or is_address:
             # Neither is repeated: an address can hold a secret.
             raise UsageError("--data", "it is not a binding", "IRI=PATH")

@@ -146,6 +146,14 @@ def test_what_the_description_names_is_suggested_and_listed(tmp_path: Path) -> N
     assert not any(word in told for word in FIRST_RECORD if word != "agee")
 
 
+def test_no_farther_column_is_suggested_than_the_nearest(tmp_path: Path) -> None:
+    """The nearest one is named by nobody, and may be a value: it is told by its place."""
+    told = problem(tmp_path, ("who", "note", "age", "agesss", "city"), OutputFormat.CSV, "agess")
+    assert "the closest name is that of column 4" in told
+    assert "agesss" not in told
+    assert "did you mean `age`" not in told
+
+
 def test_what_the_policy_names_is_suggested_to_the_description(tmp_path: Path) -> None:
     told = problem(tmp_path, ("city", "ilness"), OutputFormat.CSV, "ciity", "illness")
     assert (

@@ -126,11 +126,15 @@ def test_every_error_is_ours_and_wrong_types_are_usage_errors(call: Call) -> Non
 
 
 def test_a_data_frame_as_data_is_refused_without_its_values() -> None:
-    for data in (FRAME, {CUSTOMER: FRAME}):
-        with pytest.raises(UsageError, match="`DataFrame`; expected") as caught:
-            smalti.run("policy.jsonld", data=data, party=ALICE, out="out")  # type: ignore[arg-type]
-        assert SECRET not in str(caught.value)
-        assert "Name" not in str(caught.value)
+    """It has to be bound to a target; there it is data, as any other."""
+    with pytest.raises(UsageError, match="`DataFrame`; expected a mapping from") as caught:
+        smalti.run("policy.jsonld", data=FRAME, party=ALICE, out="out")  # type: ignore[arg-type]
+    assert SECRET not in str(caught.value)
+    assert "Name" not in str(caught.value)
+    with pytest.raises(SmaltiError, match=r"policy\.jsonld"):
+        smalti.run("policy.jsonld", data={CUSTOMER: FRAME}, party=ALICE, out="out")
+    with pytest.raises(UsageError, match=r"`object`; expected .*a data frame"):
+        smalti.run("policy.jsonld", data={CUSTOMER: object()}, party=ALICE, out="out")  # type: ignore[dict-item]
 
 
 def test_unknown_missing_and_surplus_arguments_are_usage_errors_and_type_errors() -> None:

@@ -375,9 +375,18 @@ def test_a_folder_with_other_files_than_a_table(tmp_path: Path) -> None:
 
 
 def test_a_file_of_an_unknown_kind(tmp_path: Path) -> None:
+    (tmp_path / "people.xls").write_bytes(b"PK")
+    ran = attempt(tmp_path, small_policy(tmp_path), tmp_path / "people.xls", code=2)
+    assert (
+        "unknown file type; expected a name that ends in .csv, .csv.gz, .csv.zst, .parquet" in ran.message
+    )
+    assert "Save it as .xlsx, or as CSV" in ran.message
+
+
+def test_a_workbook_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "people.xlsx").write_bytes(b"PK")
-    ran = attempt(tmp_path, small_policy(tmp_path), tmp_path / "people.xlsx", code=2)
-    assert "unknown file type; expected a name that ends in .csv or .parquet" in ran.message
+    ran = attempt(tmp_path, small_policy(tmp_path), tmp_path / "people.xlsx", code=1)
+    assert "people.xlsx: not an .xlsx workbook" in ran.message
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
@@ -393,7 +402,7 @@ def test_what_is_no_regular_file(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["people.csv.gz", "people.ZIP", "people.bz2", "people.csv.xz", "people.zst"]
+    "name", ["people.parquet.gz", "people.ZIP", "people.bz2", "people.csv.xz", "people.zst"]
 )
 def test_a_packed_file(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\x1f\x8b")
@@ -404,9 +413,9 @@ def test_a_packed_file(tmp_path: Path, name: str) -> None:
 def test_a_packed_file_in_a_folder(tmp_path: Path) -> None:
     data = tmp_path / "people"
     data.mkdir()
-    (data / "1.csv.gz").write_bytes(b"\x1f\x8b")
+    (data / "1.csv.xz").write_bytes(b"\x1f\x8b")
     ran = attempt(tmp_path, small_policy(tmp_path), data, code=2)
-    paragraph(ran, str(data), "`1.csv.gz` in it has an unknown file type", "Unpack it")
+    paragraph(ran, str(data), "`1.csv.xz` in it has an unknown file type", "Unpack it")
 
 
 def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

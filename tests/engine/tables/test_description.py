@@ -143,7 +143,7 @@ def test_a_datatype_that_is_not_implemented_is_named(tmp_path: Path, said: Any) 
 
 @pytest.mark.parametrize(
     "said",
-    [{"base": "date", "format": "dd.MM.yyyy"}, {"base": "integer", "minExclusive": 0}, {}, 7, ["integer"]],
+    [{"base": "date", "length": 10}, {"base": "integer", "minExclusive": 0}, {}, 7, ["integer"]],
 )
 def test_a_restricted_datatype_is_refused(tmp_path: Path, said: Any) -> None:
     assert "the description is not understood" in refusal(
@@ -347,10 +347,10 @@ def test_a_bound_is_a_number_of_json(tmp_path: Path, number: str) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        document(dialect={"delimiter": ";"}),
         document(transformations=[]),
         document(tables=[]),
-        document({"name": "age", "null": "NA"}),
+        document({"name": "age", "null": 7}),
+        document({"name": "age", "lang": "de"}),
         document({"name": "age", "separator": ";"}),
         document({"name": "age", "default": "0"}),
         document({"name": "age", "virtual": True}),
@@ -373,10 +373,10 @@ def test_what_is_not_understood_is_refused_by_its_place(tmp_path: Path, content:
 
 def test_all_places_are_told_at_once_and_no_value(tmp_path: Path) -> None:
     message = refusal(
-        tmp_path, document({"name": "age", "null": "canary"}, dialect={"delimiter": "canary"})
+        tmp_path, document({"name": "age", "default": "canary"}, transformations={"url": "canary"})
     )
-    assert "`null` in tableSchema/columns/0 is not understood" in message
-    assert "`dialect` is not understood" in message
+    assert "`default` in tableSchema/columns/0 is not understood" in message
+    assert "`transformations` is not understood" in message
     assert "canary" not in message
 
 

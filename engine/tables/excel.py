@@ -1,0 +1,282 @@
+"""Sheets of Excel workbooks (`.xlsx`): cells by their types, nothing that is computed or guessed.
+
+What is refused by its name: formulas, merged cells, error values, times without a day, macros, encrypted
+    files.
+"""
+
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+from zipfile import BadZipFile, ZipFile
+
+from smalti.engine.tables.foreign import RECORDS_AT_ONCE, Plain, Reader, Records, misfit
+from smalti.engine.tables.reading import file_digest
+from smalti.errors import DataError, UsageError
+from smalti.policy.model.suggest import did_you_mean
+
+MOST_BYTES = 1 << 31
+"""Of a sheet, unpacked."""
+MOST_SHARED_BYTES = 1 << 28
+"""Of any other part, unpacked: texts that cells share are held in memory."""
+_MOST_PARTS: Final = 10_000
+_MOST_ROWS: Final = 1 << 20
+_CHUNK: Final = 1 << 20
+_OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_MERGED: Final = re.compile(rb"<(?:[\w.-]+:)?mergeCell[\s/>]")
+_DOCTYPE: Final = re.compile(rb"<!(?:DOCTYPE|ENTITY)")
+_OVERLAP: Final = 64
+_WAY_OUT: Final = "save the sheet as values, in a workbook of its own, or as CSV"
+_LONGEST_PLAIN: Final = 100
+
+
+@contextmanager
+def opened_sheet(path: Path, table: str | None) -> Iterator["_Sheet"]:
+    """A sheet of a workbook.
+
+    Args:
+        path: of the workbook.
+        table: the name of the sheet; None: its only one.
+
+    Raises:
+        UsageError: there is no such sheet, or several and none is named.
+        DataError: it is no workbook, or one that is not read; it says why.
+    """
+    _check_archive(path)
+    digest = file_digest(path)
+    with warnings.catch_warnings(), _workbook(path) as book:
+        warnings.simplefilter("ignore")  # of parts that are not read
+        sheet = _chosen(path, book, table)
+        _check_sheet(path, sheet)
+        yield _Sheet(f"{path.name}#{sheet.title}", sheet, digest)
+
+
+def _check_archive(path: Path) -> None:
+    """Refuse what is no plain workbook, before anything of it is unpacked."""
+    with path.open("rb") as file:
+        if file.read(len(_OLE)) == _OLE:
+            raise DataError(
+                path.name, "it is encrypted, or of the old format .xls", "an .xlsx file without a password",
+                "save it as .xlsx without a password",
+            )  # fmt: skip
+    try:
+        with ZipFile(path) as archive:
+            parts = archive.infolist()
+    except (BadZipFile, OSError, ValueError, NotImplementedError):
+        raise _no_workbook(path) from None
+    if any(part.flag_bits & 1 for part in parts):
+        raise DataError(
+            path.name, "it is encrypted", "a workbook without a password", "save it without one"
+        )
+    if any(part.filename.lower().endswith("vbaproject.bin") for part in parts):
+        raise DataError(path.name, "it holds macros", "a workbook without macros", "save it as .xlsx")
+    for part in parts:
+        most = MOST_BYTES if part.filename.startswith("xl/worksheets/") else MOST_SHARED_BYTES
+        if part.file_size > most or len(parts) > _MOST_PARTS:
+            raise DataError(
+                path.name,
+                "it unpacks to more than is plausible of a workbook",
+                f"sheets of at most {MOST_BYTES >> 30} GiB, and {MOST_SHARED_BYTES >> 20} MiB of texts",
+                "save the table as CSV",
+            )
+
+
+def _no_workbook(path: Path) -> DataError:
+    return DataError(path.name, "not an .xlsx workbook", "Excel's .xlsx", "save it again, or as CSV")
+
+
+@contextmanager
+def _workbook(path: Path) -> Iterator[Any]:
+    import openpyxl  # noqa: PLC0415 (few runs need it)
+
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=False, keep_links=False)
+    except Exception:  # whatever a damaged file makes of it; the message may quote a cell
+        raise _no_workbook(path) from None
+    try:
+        yield book
+    finally:
+        book.close()
+
+
+def _chosen(path: Path, book: Any, table: str | None) -> Any:
+    """The sheet that is named, or the only one."""
+    sheets = {sheet.title: sheet for sheet in book.worksheets}
+    if table is None and len(sheets) == 1:
+        return next(iter(sheets.values()))
+    listed = ", ".join(f"`{name}`" for name in list(sheets)[:20])
+    if table is None:
+        raise UsageError(
+            path.name,
+            f"it has {len(sheets)} sheets",
+            f"the name of one: {listed}",
+            f"bind it as {path.name}#SHEET",
+        )
+    if table not in sheets:
+        raise UsageError(
+            path.name,
+            "it has no sheet of that name",
+            f"one of {listed}",
+            did_you_mean(table, sheets) or "correct the name behind `#`",
+        )
+    return sheets[table]
+
+
+def _check_sheet(path: Path, sheet: Any) -> None:
+    """Refuse merged cells, and what no sheet has: they stand behind the rows, where nothing reads them."""
+    before = b""
+    with ZipFile(path) as archive, archive.open(sheet._worksheet_path) as part:
+        start = part.read(_OVERLAP)
+        if b"\0" in start:  # UTF-16, which would pass unseen below
+            raise _no_workbook(path)
+        before = start
+        while chunk := part.read(_CHUNK):
+            _check_piece(path, sheet, before + chunk)
+            before = chunk[-_OVERLAP:]
+        _check_piece(path, sheet, before)
+
+
+def _check_piece(path: Path, sheet: Any, piece: bytes) -> None:
+    if _MERGED.search(piece):
+        raise DataError(
+            f"{path.name}#{sheet.title}", "it has merged cells", "one value in each cell", "unmerge them"
+        )
+    if _DOCTYPE.search(piece):
+        raise _no_workbook(path)
+
+
+class _Sheet(Reader):
+    """A sheet: its first row is the header."""
+
+    def __init__(self, name: str, sheet: Any, digest: str) -> None:
+        self._name, self._sheet, self._digest = name, sheet, digest
+        sheet.reset_dimensions()  # what a file says of its size is not believed
+        first = next(self._rows(), None)
+        if first is None:
+            raise DataError(name, "the sheet is empty", "a first row with the column names", _WAY_OUT)
+        cells = _trimmed(first)
+        if not all(isinstance(cell.value, str) and cell.data_type != "f" for cell in cells):
+            raise misfit(
+                name, 0, "a column name is missing, or no text", "a text above each column", _WAY_OUT
+            )
+        self._header = tuple(cell.value for cell in cells)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        return self._header
+
+    def digest(self) -> str:
+        return self._digest
+
+    def records(self) -> Iterator[Records]:
+        first, batch = 1, list[list[str]]()
+        for number, row in enumerate(self._filled()):
+            if number:
+                batch.append(self._texts(number, row))
+            if len(batch) == RECORDS_AT_ONCE:
+                yield Records(first, tuple(zip(*batch, strict=True)))
+                first, batch = first + len(batch), []
+        if batch:
+            yield Records(first, tuple(zip(*batch, strict=True)))
+
+    def _filled(self) -> Iterator[tuple[Any, ...]]:
+        """The rows up to the last one that holds anything; none between them is empty."""
+        empty = None
+        for number, row in enumerate(self._rows()):
+            cells = _trimmed(row)
+            if not cells:
+                empty = number if empty is None else empty
+                continue
+            if empty is not None:
+                raise misfit(self._name, empty, "an empty row", "no empty rows between others", "remove it")
+            yield cells
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        rows = iter(self._sheet.iter_rows())
+        for number in range(_MOST_ROWS + 1):
+            try:
+                row = next(rows, None)
+            except Exception:  # damaged, or more in it than a sheet may have; a message may quote a cell
+                raise misfit(
+                    self._name, number, "it cannot be read", "a sheet that Excel reads", _WAY_OUT
+                ) from None
+            if row is None:
+                return
+            yield row
+        raise DataError(self._name, "it has too many rows", f"at most {_MOST_ROWS:,}", "save it as CSV")
+
+    def _texts(self, number: int, cells: tuple[Any, ...]) -> list[str]:
+        if len(cells) > len(self._header):
+            raise misfit(
+                self._name,
+                number,
+                f"{len(cells)} cells",
+                f"{len(self._header)}, as in the header",
+                _WAY_OUT,
+            )
+        texts = [self._text(number, cell) for cell in cells]
+        return texts + [""] * (len(self._header) - len(texts))
+
+    def _text(self, number: int, cell: Any) -> str:
+        value, problem = cell.value, None
+        if value is None:
+            return ""
+        if cell.data_type == "f":
+            problem = "a formula"
+        elif cell.data_type == "e":
+            problem = "an error value"
+        elif isinstance(value, str):
+            return value
+        elif isinstance(value, bool):
+            return Plain("true" if value else "false")
+        elif isinstance(value, int | float):
+            return Plain(_number(value))
+        elif isinstance(value, date):
+            return Plain(_day(value, cell.number_format))
+        else:
+            problem = "a time or a duration without a day"
+        raise misfit(
+            self._name,
+            number,
+            f"{problem} in cell {cell.coordinate}",
+            "texts, numbers, dates, date-times, and true or false",
+            _WAY_OUT,
+        )
+
+
+def _trimmed(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row without the empty cells at its end."""
+    filled = len(row)
+    while filled and row[filled - 1].value is None:
+        filled -= 1
+    return row[:filled]
+
+
+def _number(value: float) -> str:
+    """A number without an exponent, where it is not a very long one."""
+    text = str(value)
+    if "e" in text:
+        plain = format(Decimal(text), "f")
+        return plain if len(plain) <= _LONGEST_PLAIN else text
+    return text.removesuffix(".0")
+
+
+def _day(value: date, number_format: str) -> str:
+    """A date, or a date-time where the cell shows a time, or has one."""
+    from openpyxl.styles.numbers import is_datetime  # noqa: PLC0415 (likewise)
+
+    if not isinstance(value, datetime):
+        return value.isoformat()
+    shows_time = is_datetime(number_format) != "date"
+    if not shows_time and (value.hour, value.minute, value.second, value.microsecond) == (0, 0, 0, 0):
+        return value.date().isoformat()
+    text = value.replace(tzinfo=None).isoformat()
+    return text.rstrip("0") if "." in text else text

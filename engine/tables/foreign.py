@@ -1,0 +1,71 @@
+"""What a reader of foreign data yields: records of text, in their order, a bounded number at a time."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from smalti.errors import DataError
+from smalti.transforms.base import Datatype
+
+WAY_OUT = "correct the description, or the file"
+"""Of errors about the way in which a table is written."""
+RECORDS_AT_ONCE = 4096
+BYTES_AT_ONCE = 1 << 24
+"""Characters, roughly; a batch ends with the record that reaches them."""
+
+
+class Plain(str):
+    """A text that is canonical by its cell's type: no formats and texts for missing values apply."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Consecutive records, by column."""
+
+    first: int
+    """The number of the first one, from 1 after the header."""
+    columns: tuple[Sequence[str], ...]
+    """As they are written; an empty text is missing."""
+
+
+class Reader(ABC):
+    """Reads one foreign table; may be read again from its beginning."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Of the table, for messages."""
+
+    @property
+    @abstractmethod
+    def header(self) -> tuple[str, ...]:
+        """The names of the columns, not yet checked."""
+
+    @property
+    def datatypes(self) -> tuple[Datatype | None, ...]:
+        """By column, what the table states of it; such a column's texts are canonical. None: nothing."""
+        return (None,) * len(self.header)
+
+    @abstractmethod
+    def records(self) -> Iterator[Records]:
+        """The records.
+
+        Raises:
+            DataError: one is not as the table's kind and its description say; it names the first, and no
+                value.
+        """
+
+    def digest(self) -> str:
+        """`sha256:` and hexadecimal digits of the bytes that were read; empty where there are none to name.
+
+        Only after all records were read.
+        """
+        return ""
+
+
+def misfit(name: str, record: int, problem: str, expected: str, way_out: str = "") -> DataError:
+    """The error for a record that is not as it should be; the header is record 0."""
+    place = "the header" if record == 0 else f"record {record}"
+    return DataError(f"{name}, {place}", problem, expected, way_out or WAY_OUT)

@@ -1,0 +1,76 @@
+"""Tables of a real PostgreSQL server, read as canonical text; skipped without the server's programs."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "registry"))
+import postgresql_server
+
+from smalti.engine.tables.addresses import data_at
+from smalti.engine.tables.bringing import brought
+from smalti.errors import DataError, UsageError
+from smalti.transforms.base import Datatype
+from smalti.vocab.terms import IRI
+
+pytestmark = pytest.mark.slow
+TARGET = IRI("http://example.com/table")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    place = postgresql_server.programs()
+    if place is None:
+        missing = "NOT TESTED ON POSTGRESQL: no server is installed (package `postgresql`)"
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with postgresql_server.running(place) as address:
+        with psycopg.connect(address.format("postgres"), autocommit=True) as connection:
+            connection.execute(
+                'CREATE TABLE "Odd; name" (a INTEGER, b DATE, c TIMESTAMP, d TIMESTAMPTZ, e NUMERIC(8, 2),'
+                " f DOUBLE PRECISION, g TEXT, h BOOLEAN, i BYTEA)"
+            )
+            connection.execute(
+                """INSERT INTO "Odd; name" VALUES
+                    (2, '2024-01-31', '2024-01-31 09:30', '2024-01-31 09:30:00.25+01', 1.50, 2.5, 'a,"b',
+                     true, '\\x0001'),
+                    (1, NULL, NULL, NULL, NULL, NULL, '', NULL, NULL)"""
+            )
+            connection.execute("CREATE SCHEMA s")
+            connection.execute("CREATE TABLE s.deep (a INTEGER[])")
+            connection.execute("INSERT INTO s.deep VALUES ('{1}')")
+            connection.execute("CREATE VIEW s.sorted AS SELECT * FROM (VALUES (2), (1)) AS t (a)")
+        yield address.format("postgres")
+
+
+def test_a_table(server: str, tmp_path: Path) -> None:
+    source = brought(TARGET, data_at(f"{server}#Odd; name", "data"), tmp_path / "input")
+    assert source.path.read_text(encoding="utf-8") == (
+        "a,b,c,d,e,f,g,h,i\n1,,,,,,,,\n"
+        '2,2024-01-31,2024-01-31T09:30:00,2024-01-31T08:30:00.25Z,1.50,2.5,"a,""b",true,AAE=\n'
+    )
+    words = ("integer", "date", "dateTime", "dateTime", "decimal", "double", None, "string", None)
+    assert source.datatypes == tuple(None if word is None else Datatype(word) for word in words)
+
+
+def test_a_view_of_a_schema_is_sorted(server: str, tmp_path: Path) -> None:
+    source = brought(TARGET, data_at(f"{server}#s.sorted", "data"), tmp_path / "input")
+    assert source.path.read_text(encoding="utf-8") == "a\n1\n2\n"
+
+
+@pytest.mark.parametrize("table", ["sorted", "Odd; nam", "SELECT 1", 's.deep"; DROP TABLE s.deep; --'])
+def test_what_is_no_table(server: str, tmp_path: Path, table: str) -> None:
+    with pytest.raises(
+        UsageError, match="there is no table of that name; expected a name in the catalogue"
+    ):
+        brought(TARGET, data_at(f"{server}#{table}", "data"), tmp_path / "input")
+
+
+def test_a_type_that_is_not_read(server: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="postgresql#deep, record 1: column 1 has a type that is not read"):
+        brought(TARGET, data_at(f"{server}#s.deep", "data"), tmp_path / "input")
