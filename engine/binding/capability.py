@@ -21,6 +21,7 @@ from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.kinds import Kind, action_of, capability_module
 from smalti.engine.plan.lines import Line
+from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.reports import Report
 from smalti.engine.registry.budget import ChargedLoss
 from smalti.engine.registry.entries import OutputColumn
@@ -60,8 +61,8 @@ class Produced:
     columns: tuple[OutputColumn, ...] = ()
     report: Report
     """For the owners; the driver adds the timings."""
-    warnings: tuple[str, ...] = ()
-    """For owners of all inputs; others get the plan's warnings alone."""
+    notices: tuple[Notice, ...] = ()
+    """Warnings for owners of all inputs; others get the plan's alone."""
     started_at: datetime | None = None
     """When it was asked who withdrew, where an earlier run did; who withdrew since keeps it from being
     recorded."""
@@ -168,8 +169,14 @@ class Capability(ABC, Generic[P, E]):
         """What the output of a plan promises, as one text for people."""
 
     @abstractmethod
-    def lines(self, plan: P) -> Sequence[Line]:
-        """What a plan does, in words; says nothing that is not in the plan."""
+    def lines(self, plan: P, notices: Sequence[Notice], *, in_full: bool) -> Sequence[Line]:
+        """What a plan does, in words; says nothing that is not in the plan, but for the notices.
+
+        Args:
+            plan: of this kind.
+            notices: all warnings, those of the plan too.
+            in_full: False: many alike columns, or warnings, are one line.
+        """
 
     @abstractmethod
     def as_object(self, plan: P) -> Mapping[str, object]:
@@ -179,15 +186,23 @@ class Capability(ABC, Generic[P, E]):
     def figures(self, plan: P) -> PlanFigures:
         """What a test case may expect of a plan."""
 
-    def plan_warnings(self, plan: P) -> tuple[str, ...]:
+    def plan_notices(self, plan: P) -> tuple[Notice, ...]:
         """What a plan warns of, whatever the data."""
         del plan
         return ()
 
-    def warnings(self, compiled: Compiled[P], table: StagedTable) -> tuple[str, ...]:
-        """The warnings before a run, for everybody who may see the plan."""
-        del table
-        return self.plan_warnings(compiled.plan)
+    def notices(
+        self, compiled: Compiled[P], table: StagedTable, *, with_counts: bool
+    ) -> tuple[Notice, ...]:
+        """The warnings before a run.
+
+        Args:
+            compiled: the plan, and what it was made for.
+            table: its rows.
+            with_counts: whether they are for somebody who may know figures of the data.
+        """
+        del table, with_counts
+        return self.plan_notices(compiled.plan)
 
     @abstractmethod
     def guarantee(self, plan: P) -> AnyGuarantee:

@@ -16,6 +16,7 @@ from smalti.engine.losses.certified import check_certified
 from smalti.engine.losses.noisy_table import NoisyTables, refuse_output
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
+from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.budget import ChargedLoss, charged_loss
@@ -87,8 +88,8 @@ class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
     def promise(self, plan: ReleasePlan) -> str:
         return explain_release(plan).promise
 
-    def lines(self, plan: ReleasePlan) -> Sequence[Line]:
-        return to_lines(plan)
+    def lines(self, plan: ReleasePlan, notices: Sequence[Notice], *, in_full: bool) -> Sequence[Line]:
+        return to_lines(plan, notices, in_full=in_full)
 
     def figures(self, plan: ReleasePlan) -> PlanFigures:
         del plan

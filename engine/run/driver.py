@@ -118,7 +118,7 @@ def _recorded(
     check_publication()
     version = publish(registry, under.stage, record)
     if under.request.submitter not in registry.ownership.full(version.target):
-        of_plan = capability.plan_warnings(plan)
+        of_plan = capability.plan_notices(plan)
         return Outcome(under.decision, plan, version, None, of_plan, together, produced.values)
-    warnings = produced.warnings
-    return Outcome(under.decision, plan, version, version.report, warnings, together, produced.values)
+    notices = produced.notices
+    return Outcome(under.decision, plan, version, version.report, notices, together, produced.values)

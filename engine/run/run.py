@@ -36,6 +36,7 @@ from smalti.engine.losses.charging import composition_with, foreseen_reason
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import action_of, granted_kind, sole_kind_of
 from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
+from smalti.engine.plan.notices import Notice, ordered
 from smalti.engine.registry.authority import decide, deny_afterwards, resolved
 from smalti.engine.registry.commit import recover, scratch, staging
 from smalti.engine.registry.registry import Registry
@@ -90,7 +91,8 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
         planned = _planned(request, registry, backend, columns)
     if planned.plan is None:
         return planned
-    return replace(planned, warnings=(*planned.warnings, *_below(request, registry, columns)))
+    notices = ordered((*planned.notices, *_below(request, registry, columns)))
+    return replace(planned, notices=notices)
 
 
 def _planned(request: RunRequest, registry: Registry, backend: Backend, columns: KnownColumns) -> Planned:
@@ -181,7 +183,7 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Gr
         compiled_for(capability, request, registry, backend, granted, place / "spill") as (compiled, table),
     ):
         plan, run_input, source = compiled.plan, compiled.run_input, compiled.source
-        warnings = _missing_columns(run_input)
+        notices = _missing_columns(run_input)
         denied = refusal(plan, table.contents.header, run_input.withheld)
         obstacle = None if denied is None else denied.text
         if request.party is not None:
@@ -189,12 +191,13 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Gr
             check_withheld(replace(run_input.withheld, lacking=()), table.contents.header, plan)
             obstacle = _obstacle(request, registry, compiled, table, granted)
         else:
-            warnings += _own_prohibitions(request, registry, source, table, plan)
-            warnings += _below(request, registry, declared_columns(source))
-        warnings = (*capability.warnings(compiled, table), *warnings)
+            notices += _own_prohibitions(request, registry, source, table, plan)
+            notices += _below(request, registry, declared_columns(source))
+        with_counts = request.party is None or _binds_as_owner(request, registry)
+        notices = ordered((*capability.notices(compiled, table, with_counts=with_counts), *notices))
         if capability.loss(plan) is None:
-            return Planned(None, plan, warnings, None, obstacle)
-        return _with_loss(request, registry, granted, Planned(None, plan, warnings, None, obstacle))
+            return Planned(None, plan, notices, None, obstacle)
+        return _with_loss(request, registry, granted, Planned(None, plan, notices, None, obstacle))
 
 
 def _with_loss(request: RunRequest, registry: Registry, granted: Granted, planned: Planned) -> Planned:
@@ -206,8 +209,8 @@ def _with_loss(request: RunRequest, registry: Registry, granted: Granted, planne
     reason = foreseen_reason(registry, request, granted.permission, plan)
     if reason is None:
         return replace(planned, composition=together)
-    warnings = (*planned.warnings, reason.text)
-    return replace(planned, warnings=warnings, composition=together, obstacle=reason.text)
+    notices = ordered((*planned.notices, Notice(reason.text, is_of_data=True)))
+    return replace(planned, notices=notices, composition=together, obstacle=reason.text)
 
 
 def _obstacle(
@@ -228,21 +231,24 @@ def _obstacle(
     return None
 
 
-def _missing_columns(run_input: RunInput) -> tuple[str, ...]:
+def _missing_columns(run_input: RunInput) -> tuple[Notice, ...]:
     """Warn of prohibitions that name no column of the data; a run is denied."""
     return tuple(
-        f"a policy prohibits the use of `{iri}`, but the data has no such column: a run is denied"
+        Notice(
+            f"a policy prohibits the use of `{iri}`, but the data has no such column: a run is denied",
+            is_of_data=True,
+        )
         for iri in run_input.withheld.lacking
     )
 
 
 def _own_prohibitions(
     request: RunRequest, registry: Registry, source: Source, table: StagedTable, plan: AnyPlan
-) -> tuple[str, ...]:
+) -> tuple[Notice, ...]:
     """Warn of the policy's own prohibitions on the plan's columns; without a party nothing is decided."""
     if request.document.policy.conflict is ConflictStrategy.PERMIT:
         return ()  # none of them holds against a permission beside it
-    warnings = []
+    notices = []
     declared = declared_columns(source).iris
     for rule in request.document.policy.prohibitions:
         iris = [
@@ -253,8 +259,9 @@ def _own_prohibitions(
         named = withheld_columns(source, table.contents.header, iris)
         withheld = without_tables(registry, source, named)
         if (reason := refusal(plan, table.contents.header, withheld)) is not None:
-            warnings.append(f"where the prohibition `{rule.uid}` applies, a run is denied: {reason.text}")
-    return tuple(warnings)
+            text = f"where the prohibition `{rule.uid}` applies, a run is denied: {reason.text}"
+            notices.append(Notice(text, is_of_data=True))
+    return tuple(notices)
 
 
 @only_ours()
@@ -290,12 +297,14 @@ def run(
         outcome = _run(request, out, registry, backend, watch, columns)
     if outcome.version is None:
         return outcome
-    return replace(outcome, warnings=(*outcome.warnings, *_below(request, registry, columns)))
+    notices = ordered((*outcome.notices, *_below(request, registry, columns)))
+    return replace(outcome, notices=notices)
 
 
-def _below(request: RunRequest, registry: Registry, columns: KnownColumns) -> tuple[str, ...]:
+def _below(request: RunRequest, registry: Registry, columns: KnownColumns) -> tuple[Notice, ...]:
     policy, binder = request.document.policy, request.owner or request.party
-    return forbidden_below(registry, request.target, policy, binder=binder, columns=columns)
+    below = forbidden_below(registry, request.target, policy, binder=binder, columns=columns)
+    return tuple(Notice(text, is_of_data=True) for text in below)
 
 
 def _run(

@@ -434,9 +434,15 @@ def _as_json(asked: Mapping[str, object]) -> bytes:
 
 
 @public
-def explain(plan: AnyPlan, *, as_json: bool = False) -> str:
-    """Explain a plan, as text or as JSON."""
-    return explanations.to_json(plan) if as_json else explanations.to_text(plan)
+def explain(plan: AnyPlan, *, as_json: bool = False, verbose: bool = False) -> str:
+    """Explain a plan, as text or as JSON; without what only the data shows.
+
+    Args:
+        plan: of any kind.
+        as_json: for programs, always with everything.
+        verbose: as text, list each of many alike columns and warnings by itself.
+    """
+    return explanations.to_json(plan) if as_json else explanations.to_text(plan, in_full=verbose)
 
 
 def _request(

@@ -76,6 +76,9 @@ def _run_options(command: Command) -> Command:
     return command
 
 
+_verbose_option = click.option(
+    "--verbose", is_flag=True, help="List each of many alike columns and warnings by itself."
+)
 _workspace_option = click.option(
     "--workspace", metavar="DIR",
     help="Folder for private temporary files; on a cluster one that all workers see."
@@ -89,6 +92,7 @@ _workspace_option = click.option(
 @_run_options
 @_workspace_option
 @asker_options(required=False)
+@_verbose_option
 @registry_option
 @format_option("human", "json")
 def plan(policy: str, **options: Any) -> int:
@@ -102,13 +106,13 @@ def plan(policy: str, **options: Any) -> int:
 def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
     from smalti import api
 
-    shown_as = options.pop("shown_as")
+    shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
     document, bound = _loaded(policy, options)
     planned = api.plan(document, **bound)
     if planned.plan is None:
         _show_denial(planned.decision, shown_as)
         return FINDINGS
-    _show_plan(planned, as_json=shown_as == "json")
+    _show_plan(planned, as_json=shown_as == "json", in_full=verbose)
     if is_dry_run and planned.obstacle is not None:
         click.echo(f"the run would stop: {planned.obstacle}", err=True)
         return FINDINGS
@@ -138,6 +142,7 @@ def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dic
 @bind_option
 @_run_options
 @asker_options(required=True)
+@_verbose_option
 @registry_option
 @format_option("human", "json")
 def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -> int:
@@ -151,7 +156,7 @@ def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -
     from smalti.show.runs import show_outcome
     from smalti.show.terminal import console
 
-    shown_as = options.pop("shown_as")
+    shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
     registry = options["registry"]
     document, bound = _loaded(policy, options)
     _show_warnings(document)
@@ -164,24 +169,20 @@ def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -
     if shown_as == "json":
         click.echo(as_json(outcome_json(outcome)), nl=False)
     else:
-        show_outcome(console(), outcome, registry)
+        show_outcome(console(), outcome, registry, in_full=verbose)
     return 0 if outcome.decision.is_permitted else FINDINGS
 
 
-def _show_plan(planned: Any, *, as_json: bool) -> None:
-    from smalti import api
-    from smalti.engine.run.explain import warnings_in
+def _show_plan(planned: Any, *, as_json: bool, in_full: bool) -> None:
+    from smalti.engine.run.explain import to_json, to_text
     from smalti.json.runs import planned_json
     from smalti.show.runs import show_composition
-    from smalti.show.terminal import console, show_warnings
+    from smalti.show.terminal import console
 
-    text = api.explain(planned.plan, as_json=as_json)
     if as_json:
-        click.echo(planned_json(text, planned), nl=False)
+        click.echo(planned_json(to_json(planned.plan), planned), nl=False)
         return
-    click.echo(text, nl=False)
-    of_plan = warnings_in(planned.plan)  # the text says them
-    show_warnings(console(), [warning for warning in planned.warnings if warning not in of_plan])
+    click.echo(to_text(planned.plan, planned.notices, in_full=in_full), nl=False)
     if planned.composition is not None and planned.composition.releases > 1:
         # One alone loses what its plan says, which is more exact.
         show_composition(console(), planned.composition)
