@@ -204,6 +204,11 @@ class Capability(ABC, Generic[P, E]):
         del table, with_counts
         return self.plan_notices(compiled.plan)
 
+    def expected_errors(self, plan: P) -> tuple[str, ...]:
+        """How far noise takes what is published from what was measured, as sentences; by the plan alone."""
+        del plan
+        return ()
+
     @abstractmethod
     def guarantee(self, plan: P) -> AnyGuarantee:
         """What the output of a plan promises, as its certificate states it."""

@@ -20,6 +20,7 @@ from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.explain import as_object, explain_perturbation, notices_in, to_lines
 from smalti.engine.perturbation.guarantee import LocalGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.perturbation.images import check_images_available
+from smalti.engine.perturbation.mechanisms import expected_error
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedImage
 from smalti.engine.perturbation.recheck import check_noise, check_perturbation, check_sentences
 from smalti.engine.perturbation.reports import exact_reports
@@ -115,6 +116,9 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
     def drawn(self, plan: PerturbationPlan, exact: ExactReports, path: Path) -> tuple[NoisyValue, ...]:
         write_table(plan, draw(plan, exact, SAMPLER), path)
         return ()
+
+    def expected_errors(self, plan: PerturbationPlan) -> tuple[str, ...]:
+        return tuple(map(expected_error, plan.perturbed))
 
     def guarantee(self, plan: PerturbationPlan) -> LocalGuarantee:
         return guarantee_of(plan)

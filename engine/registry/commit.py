@@ -98,6 +98,16 @@ def staging(registry: Registry, out: Path) -> Iterator[Stage]:
 def scratch(workspace: Path | None = None) -> Iterator[Path]:
     """A private folder for work that publishes nothing; gone at the end, whatever happens.
 
+    As with `scratch_stage`.
+    """
+    with scratch_stage(workspace) as stage:
+        yield stage.folder
+
+
+@contextmanager
+def scratch_stage(workspace: Path | None = None) -> Iterator[Stage]:
+    """The stage of a run that is stopped before it publishes; gone at the end, whatever happens.
+
     What a killed run left is removed by the next one, as with `staging`.
 
     Args:
@@ -116,7 +126,7 @@ def scratch(workspace: Path | None = None) -> Iterator[Path]:
     with _translated(str(place.parent)):
         stage, lock = _make_stage(place)
     try:
-        yield stage.folder
+        yield stage
     finally:
         _remove(stage.folder)
         os.close(lock)

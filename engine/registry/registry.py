@@ -97,6 +97,10 @@ class Registry:
         database = Database(location if is_address else Path(location))
         return cls(database, DecisionLog.of(database.path) if log_decisions else None)
 
+    def without_log(self) -> Self:
+        """The same registry; what is decided through this object is not logged."""
+        return type(self)(self._database)
+
     @property
     def path(self) -> Path | None:
         """The registry's file, absolute; None on a database server."""

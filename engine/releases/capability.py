@@ -24,7 +24,7 @@ from smalti.engine.registry.ceilings import declared_ceiling
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.releases.aggregate import Aggregates, aggregate
 from smalti.engine.releases.compile import columns_to_stage, compile_release
-from smalti.engine.releases.draw import draw
+from smalti.engine.releases.draw import draw, expected_errors
 from smalti.engine.releases.explain import as_object, explain_release, to_lines
 from smalti.engine.releases.guarantee import LossGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.releases.plan import ReleasePlan
@@ -121,6 +121,9 @@ class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
         )
         write_table(plan, values, path)
         return values
+
+    def expected_errors(self, plan: ReleasePlan) -> tuple[str, ...]:
+        return tuple(expected_errors(plan))
 
     def guarantee(self, plan: ReleasePlan) -> LossGuarantee:
         return guarantee_of(plan)

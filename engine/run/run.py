@@ -82,7 +82,7 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     Raises:
         SmaltiError: as `run`, as far as it gets.
     """
-    request = _resolved(request, registry)
+    request = resolved_request(request, registry)
     columns = described_columns(request)
     try:
         planned = _planned(request, registry, backend, columns)
@@ -96,12 +96,44 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
 
 
 def _planned(request: RunRequest, registry: Registry, backend: Backend, columns: KnownColumns) -> Planned:
+    decision, granted = decided(request, registry, columns)
+    if granted is None:
+        return Planned(decision, None)
+    return planned_under(request, registry, backend, decision, granted)
+
+
+def decided(
+    request: RunRequest, registry: Registry, columns: KnownColumns
+) -> tuple[Decision, Granted | None]:
+    """Decide a request, as an owner's policy says it (`resolved_request`).
+
+    Args:
+        request: of a run.
+        registry: what is known.
+        columns: what the description tells of columns (`described_columns`).
+
+    Returns:
+        The decision, and what a run may do under it; None where it does not permit.
+
+    Raises:
+        SmaltiError: as `run`.
+    """
     if registry.exists:
         registry.ownership.check_spelling(request.target)
     decision = _decide(request, registry, columns)
     if not decision.is_permitted:
-        return Planned(decision, None)
-    granted = replace(_granted(request, decision), columns=columns)
+        return decision, None
+    return decision, replace(_granted(request, decision), columns=columns)
+
+
+def planned_under(
+    request: RunRequest, registry: Registry, backend: Backend, decision: Decision, granted: Granted
+) -> Planned:
+    """The plan of what was granted, or a denial by what the data shows.
+
+    Raises:
+        SmaltiError: as `run`, as far as it gets.
+    """
     try:
         planned = _plan(request, registry, backend, granted)
     except DeniedOnDataError as refused:
@@ -130,7 +162,7 @@ def plan_undecided(
         UsageError: the policy has no permission to anonymize the target.
         SmaltiError: as `run`, as far as it gets.
     """
-    request = _resolved(request, registry)
+    request = resolved_request(request, registry)
     _check_target(request)
     candidates = tuple(
         candidate
@@ -193,7 +225,7 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Gr
         else:
             notices += _own_prohibitions(request, registry, source, table, plan)
             notices += _below(request, registry, declared_columns(source))
-        with_counts = request.party is None or _binds_as_owner(request, registry)
+        with_counts = request.party is None or binds_as_owner(request, registry)
         notices = ordered((*capability.notices(compiled, table, with_counts=with_counts), *notices))
         if capability.loss(plan) is None:
             return Planned(None, plan, notices, None, obstacle)
@@ -288,7 +320,7 @@ def run(
     watch = watch or Watch()
     recover(registry)
     watch.phase("decide")
-    request = _resolved(request, registry)
+    request = resolved_request(request, registry)
     columns = described_columns(request)
     try:
         outcome = _run(request, out, registry, backend, watch, columns)
@@ -315,12 +347,9 @@ def _run(
     watch: Watch,
     columns: KnownColumns,
 ) -> Outcome:
-    if registry.exists:
-        registry.ownership.check_spelling(request.target)
-    decision = _decide(request, registry, columns)
-    if not decision.is_permitted:
+    decision, granted = decided(request, registry, columns)
+    if granted is None:
         return Outcome(decision, None, None, None)
-    granted = replace(_granted(request, decision), columns=columns)
     try:
         return _carried_out(request, out, registry, backend, watch, decision, granted)
     except DeniedOnDataError as refused:
@@ -339,7 +368,7 @@ def _carried_out(  # noqa: PLR0913, PLR0917 (likewise)
     _check_output(request, registry, granted)
     with staging(registry, out) as stage:
         made_under = RunUnder(
-            request, registry, backend, decision, granted, stage, watch, _binds_as_owner(request, registry)
+            request, registry, backend, decision, granted, stage, watch, binds_as_owner(request, registry)
         )
         return carry_out(capability_of(granted_kind(granted.permission)), made_under)
 
@@ -355,12 +384,13 @@ def _check_output(request: RunRequest, registry: Registry, granted: Granted) -> 
         registry.outputs.check_output(granted.output, (request.target,), request.submitter, issuer)
 
 
-def _binds_as_owner(request: RunRequest, registry: Registry) -> bool:
+def binds_as_owner(request: RunRequest, registry: Registry) -> bool:
+    """Whether the submitter fully owns the target, or nobody is known to own it."""
     is_known = registry.exists and registry.ownership.is_known(request.target)
     return not is_known or request.submitter in registry.ownership.full(request.target)
 
 
-def _resolved(request: RunRequest, registry: Registry) -> RunRequest:
+def resolved_request(request: RunRequest, registry: Registry) -> RunRequest:
     """The request with its policy as an owner of the target says it.
 
     One that does not count stays as it is: the decision says why.

@@ -7,6 +7,7 @@ the output, and records it as a new object that later policies can authorize.
     load_policy  a policy from a file
     offer        the public part of a policy, as an offer to other connectors
     plan         what a run would do to each column, and why
+    try_out      a run that stops before it records anything, for the data's owner
     run          run it, verify and register the output
     decide       whether a party may perform an action, by the registry, and why
     authorize    the same by policies passed in: pure, for layers that store policies themselves
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         Recheck,
         Registry,
         Request,
+        Trial,
         authorize,
         budget,
         check,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         plan,
         query,
         run,
+        try_out,
         verify,
     )
     from smalti.errors import SmaltiError
@@ -67,6 +70,7 @@ __all__ = [
     "Registry",
     "Request",
     "SmaltiError",
+    "Trial",
     "authorize",
     "budget",
     "check",
@@ -80,6 +84,7 @@ __all__ = [
     "plan",
     "query",
     "run",
+    "try_out",
     "verify",
 ]
 

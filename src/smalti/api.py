@@ -29,6 +29,8 @@ from smalti.engine.run import recheck as rechecking
 from smalti.engine.run import run as _engine
 from smalti.engine.run.recheck import Recheck
 from smalti.engine.run.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
+from smalti.engine.run.trial import Trial
+from smalti.engine.run.trial import try_out as _try_out
 from smalti.engine.tables.stores import located, on_disk
 from smalti.errors import UsageError
 from smalti.estimating import estimate
@@ -44,6 +46,7 @@ from smalti.policy.read import parse as parsing
 from smalti.policy.read.inheritance import Stored, nothing_stored
 from smalti.policy.say.bind import bound_document
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
+from smalti.trying import asked_by_default, only_read, read_varied
 from smalti.vocab.terms import IRI
 from smalti.vocab.words import Kind
 
@@ -66,6 +69,7 @@ __all__ = [
     "Recheck",
     "Registry",
     "Request",
+    "Trial",
     "authorize",
     "budget",
     "check",
@@ -79,6 +83,7 @@ __all__ = [
     "plan",
     "query",
     "run",
+    "try_out",
     "verify",
 ]
 
@@ -331,6 +336,65 @@ def plan(
         if party is None:
             return _engine.plan_undecided(wanted, opened, backend)
         return _engine.plan(wanted, opened, backend)
+
+
+@public
+def try_out(
+    policy: PolicyDocument | AnyPath,
+    *,
+    data: Mapping[str, AnyPath],
+    party: str | None = None,
+    vary: Sequence[str] = (),
+    **choices: Unpack[Choices],
+) -> Trial:
+    """Try a policy out on data, for the data's owner: a run that stops before it records anything.
+
+    There is no output, record, certificate or entry in a log. The request is decided as a run's is. What
+    draws at random is planned only: `Trial.not_run` says why, `Trial.expected_errors` what to expect.
+
+    Args:
+        policy: the document, or its path.
+        data: as of `run`.
+        party: who would ask, an IRI that is trusted. When not given, whom the policy names.
+        vary: numbers to take in the place of the policy's, each such as `k=2,5,10` or `l=2,3`. The policy
+            itself stays as it is.
+        **choices: see `Choices`. `registry` is only read; when not given, nothing is known of the data.
+            `purpose` is the policy's when not given. `owner` must own the data; where no registry knows the
+            data, it is the policy's assigner when not given.
+
+    Returns:
+        The decision; where it permits, the plan, the owner's figures and a few published rows, which are
+        for the owner's eyes.
+
+    Raises:
+        SmaltiError: states where, what, what was expected and the way out.
+    """
+    varied = read_varied(vary)
+    (target,) = (iri(named, "data (--data)") for named in data) if len(data) == 1 else (None,)
+    backend, rule = _engine_chosen(choices), choices.get("rule")
+    with only_read(choices.get("registry")) as opened:
+        document = policy
+        if not isinstance(document, PolicyDocument):
+            issuer = choices.get("owner") or party
+            document = load_policy(document, registry=opened, issuer=issuer, target=target)
+        named = choices.copy()
+        if target is not None:
+            asked = asked_by_default(document.policy, target, None if rule is None else IRI(rule))
+            if not opened.ownership.is_known(target):
+                named["owner"] = choices.get("owner") or asked.owner
+            elif not (choices.get("owner") or party):
+                raise UsageError(
+                    "owner (--owner)",
+                    f"the registry knows `{target}`, and nobody says who tries the policy out",
+                    "the party that owns the data",
+                    "say who you are with --owner or --as",
+                )
+            else:
+                named["owner"] = choices.get("owner") or party
+            named["purpose"] = choices.get("purpose") or asked.purpose
+            party = party or asked.party
+        wanted = _request(document, data, party, named)
+        return _try_out(wanted, opened, backend, varied)
 
 
 @public

@@ -16,6 +16,7 @@ from smalti.cli import budget as cli_budget
 from smalti.cli import language as cli_language
 from smalti.cli import registry as cli_registry
 from smalti.cli import runs as cli_runs
+from smalti.cli import trying as cli_trying
 from smalti.cli.interrupts import MESSAGE, noticed
 from smalti.cli.options import MACHINE, format_option, registry_option
 
@@ -75,7 +76,7 @@ def cli() -> None:
 
 for _command in (
     cli_language.check, cli_language.fmt, cli_language.offer, cli_language.test, cli_language.decide,
-    cli_runs.plan, cli_runs.run, cli_runs.verify, cli_runs.estimate,
+    cli_runs.plan, cli_trying.try_, cli_runs.run, cli_runs.verify, cli_runs.estimate,
     cli_registry.policy, cli_registry.targets, cli_registry.vocabulary,
     cli_budget.budget, cli_audit.audit,
 ):  # fmt: skip

@@ -38,7 +38,8 @@ def _engine_options(command: Command) -> Command:
     return command
 
 
-def _run_options(command: Command) -> Command:
+def run_options(command: Command) -> Command:
+    """The options of a request for a run."""
     for option in (
         click.option("--cut-threshold", type=click.IntRange(0), default=256, show_default=True,
                      metavar="T", help="Partitions of at most T distinct tuples take their best cut."),
@@ -76,10 +77,10 @@ def _run_options(command: Command) -> Command:
     return command
 
 
-_verbose_option = click.option(
+verbose_option = click.option(
     "--verbose", is_flag=True, help="List each of many alike columns and warnings by itself."
 )
-_workspace_option = click.option(
+workspace_option = click.option(
     "--workspace", metavar="DIR",
     help="Folder for private temporary files; on a cluster one that all workers see."
     "  [default: the system's folder for temporary files]",
@@ -89,10 +90,10 @@ _workspace_option = click.option(
 @click.command()
 @click.argument("policy", metavar="POLICY")
 @bind_option
-@_run_options
-@_workspace_option
+@run_options
+@workspace_option
 @asker_options(required=False)
-@_verbose_option
+@verbose_option
 @registry_option
 @format_option("human", "json")
 def plan(policy: str, **options: Any) -> int:
@@ -125,7 +126,7 @@ def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dic
     from smalti.binding import pairs
 
     bind = pairs(options.pop("bound"))
-    bound = _bound(options)
+    bound = bound_options(options)
     (target,) = bound["data"] if len(bound["data"]) == 1 else (None,)
     issuer = bound["owner"] or bound["party"]
     document = api.load_policy(policy, registry=bound["registry"], issuer=issuer, target=target, bind=bind)
@@ -140,9 +141,9 @@ def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dic
 )
 @click.option("--job", hidden=True, help="The private folder of an audit that runs by itself.")
 @bind_option
-@_run_options
+@run_options
 @asker_options(required=True)
-@_verbose_option
+@verbose_option
 @registry_option
 @format_option("human", "json")
 def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -> int:
@@ -212,7 +213,8 @@ def _progress(job: str | None = None) -> Any:
     return showing_phases()
 
 
-def _bound(options: dict[str, Any]) -> dict[str, Any]:
+def bound_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a command as arguments of the API."""
     from smalti.engine.tables.stores import SCHEMES
     from smalti.errors import UsageError
 
@@ -260,7 +262,7 @@ def _show_denial(decision: Any, shown_as: str) -> None:
 @click.argument("output", metavar="FOLDER|IRI")
 @click.option("--data", metavar="PATH", help="The owner's data: runs the recorded plan again and compares.")
 @_engine_options
-@_workspace_option
+@workspace_option
 @registry_option
 @format_option("human", "json")
 def verify(output: str, data: str | None, registry: str, shown_as: str, **engine: Any) -> int:

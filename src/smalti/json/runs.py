@@ -22,7 +22,7 @@ def outcome_json(outcome: "Outcome") -> Json:
     document: Json = {
         "decision": decision_json(outcome.decision),
         "warnings": list(outcome.warnings),
-        "notices": _notices(outcome.notices),
+        "notices": notices_json(outcome.notices),
     }
     if version is not None and plan is not None:
         from smalti.engine.run.explain import promise_of  # noqa: PLC0415 (it comes with the engines)
@@ -40,7 +40,7 @@ def planned_json(plan: str, planned: "Planned") -> str:
     document: Json = {
         **json.loads(plan),
         "warnings": list(planned.warnings),
-        "notices": _notices(planned.notices),
+        "notices": notices_json(planned.notices),
     }
     if planned.obstacle is not None:
         document["obstacle"] = planned.obstacle
@@ -49,7 +49,7 @@ def planned_json(plan: str, planned: "Planned") -> str:
     return as_json(document)
 
 
-def _notices(notices: Iterable[Notice]) -> list[Json]:
+def notices_json(notices: Iterable[Notice]) -> list[Json]:
     """Warnings with what they list; `warnings` has them as sentences."""
     return [
         {"text": notice.text, "listed": list(notice.listed), "ofData": notice.is_of_data}

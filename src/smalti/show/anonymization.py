@@ -15,11 +15,12 @@ def show(out: Console, plan: Plan, outcome: Outcome, *, in_full: bool) -> tuple[
     report = outcome.report if isinstance(outcome.report, OwnerReport) else None
     explained = explain(plan)
     fields(out, ("promise", explained.promise), ("people", explained.respondent))
-    out.print(_columns(plan, report, in_full=in_full))
+    out.print(columns_table(plan, report, in_full=in_full))
     return explained.not_protected
 
 
-def _columns(plan: Plan, report: OwnerReport | None, *, in_full: bool) -> Table:
+def columns_table(plan: Plan, report: OwnerReport | None, *, in_full: bool) -> Table:
+    """What was done to each column, and for its owner what was lost."""
     losses = {loss.column: f"{loss.loss:.1%}" for loss in report.losses} if report else {}
     exact = {column.column: column.of_all for column in report.exact} if report else {}
     table = Table(box=None, pad_edge=False, header_style=LABEL)
