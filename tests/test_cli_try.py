@@ -22,6 +22,7 @@ from shell import (
 
 import smalti as api
 from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.plan import Plan
 from smalti.engine.plan.reports import OwnerReport
 from smalti.engine.registry.registry import Registry
 from smalti.errors import GuaranteeError, UsageError
@@ -106,6 +107,7 @@ def test_numbers_are_varied_and_the_policy_stays(tmp_path: Path) -> None:
     weaker, stronger, impossible, other = trial.variations
     assert weaker.tried is not None
     assert stronger.tried is not None
+    assert isinstance(weaker.tried.plan, Plan)
     assert weaker.tried.plan.apply.transform.guarantee.k == 2
     assert weaker.tried.report.k < 4 <= stronger.tried.report.k >= 6
     assert weaker.tried.report.loss < stronger.tried.report.loss

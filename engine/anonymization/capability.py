@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from smalti.engine.anonymization.bounds import with_number
 from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import InformationLoss, execute
 from smalti.engine.anonymization.explain import as_object, explain, notices_in, to_lines
@@ -39,7 +40,7 @@ from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice, ordered
 from smalti.engine.plan.plan import OutputFormat, Plan, Role
-from smalti.engine.plan.reports import OwnerReport
+from smalti.engine.plan.reports import OwnerReport, Report
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
@@ -47,7 +48,8 @@ from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.engine.tables.writing import content_digest
 from smalti.engine.verify.promise import PublishedCheck
 from smalti.engine.verify.verifier import Original, Output, Verification, verify_run
-from smalti.errors import GuaranteeError
+from smalti.errors import GuaranteeError, InternalError
+from smalti.policy.model.model import Permission
 
 if TYPE_CHECKING:
     from smalti.policy.decide.decision import Reason
@@ -114,6 +116,14 @@ class Anonymization(Capability[Plan, Written]):
         return inspect_rows(
             compiled.plan, compiled.source, table, is_output=is_output, with_counts=with_counts
         ).notices
+
+    def report_of_rows(self, report: Report) -> OwnerReport:
+        if not isinstance(report, OwnerReport):
+            raise InternalError("rows were generalised, and another kind of run was reported")
+        return report
+
+    def varied(self, permission: Permission, word: str, number: int) -> Permission:
+        return with_number(permission, word, number)
 
     def guarantee(self, plan: Plan) -> ClassGuarantee:
         return guarantee_of(plan)

@@ -22,7 +22,7 @@ from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.kinds import Kind, action_of, capability_module
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice
-from smalti.engine.plan.reports import Report
+from smalti.engine.plan.reports import OwnerReport, Report
 from smalti.engine.registry.budget import ChargedLoss
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
@@ -203,6 +203,25 @@ class Capability(ABC, Generic[P, E]):
         """
         del table, with_counts
         return self.plan_notices(compiled.plan)
+
+    def report_of_rows(self, report: Report) -> OwnerReport:
+        """A report of this kind as one of generalised rows; an internal error where there are none."""
+        del report
+        raise InternalError(f"{self.kind} generalises no rows")
+
+    def varied(self, permission: Permission, word: str, number: int) -> Permission:
+        """A permission with another number in the place of one of its own, to try out what it would give.
+
+        Args:
+            permission: of this kind.
+            word: such as `k`.
+            number: above 0; it may be weaker than the permission's.
+
+        Raises:
+            PlanError: the permission states no such number.
+        """
+        del permission, word, number
+        raise InternalError(f"nothing of {self.kind} can be varied")
 
     def expected_errors(self, plan: P) -> tuple[str, ...]:
         """How far noise takes what is published from what was measured, as sentences; by the plan alone."""

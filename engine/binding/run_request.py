@@ -82,6 +82,8 @@ class RunRequest:
     options: Options = field(default_factory=Options)
     checkpoint: Path | None = None
     """A private folder in which a training keeps what it has done, for a later run that takes it up."""
+    replaces: bool = False
+    """Whether policy and output take the place of the owner's earlier ones (`commit.taken_over`)."""
     workspace: Path | None = None
     """Where a plan is worked out, privately; None: in the system's folder for temporary files."""
 

@@ -97,10 +97,6 @@ class Registry:
         database = Database(location if is_address else Path(location))
         return cls(database, DecisionLog.of(database.path) if log_decisions else None)
 
-    def without_log(self) -> Self:
-        """The same registry; what is decided through this object is not logged."""
-        return type(self)(self._database)
-
     @property
     def path(self) -> Path | None:
         """The registry's file, absolute; None on a database server."""
@@ -409,3 +405,8 @@ class Registry:
             UsageError: no policy with that uid was ever put in force.
         """
         return self.outputs.affected_by(policy)
+
+
+def without_log(registry: Registry) -> Registry:
+    """The same registry; what is decided through this object is not logged."""
+    return Registry(registry._database)

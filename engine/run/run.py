@@ -38,7 +38,7 @@ from smalti.engine.plan.kinds import action_of, granted_kind, sole_kind_of
 from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.plan.notices import Notice, ordered
 from smalti.engine.registry.authority import decide, deny_afterwards, resolved
-from smalti.engine.registry.commit import recover, scratch, staging
+from smalti.engine.registry.commit import recover, scratch, staging, taken_over
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Submission
 from smalti.engine.run.driver import carry_out, compiled_for
@@ -366,10 +366,17 @@ def _carried_out(  # noqa: PLR0913, PLR0917 (likewise)
     granted: Granted,
 ) -> Outcome:
     _check_output(request, registry, granted)
-    with staging(registry, out) as stage:
-        made_under = RunUnder(
-            request, registry, backend, decision, granted, stage, watch, binds_as_owner(request, registry)
+    is_owner = binds_as_owner(request, registry)
+    if request.replaces and not is_owner:
+        raise UsageError(
+            "replace (--replace)",
+            f"{request.submitter} does not own all of `{request.target}`",
+            "the owner of the data",
+            "leave it out, and name another folder",
         )
+    taken = taken_over(registry, out, granted.output, request.submitter) if request.replaces else None
+    with staging(registry, out, taken) as stage:
+        made_under = RunUnder(request, registry, backend, decision, granted, stage, watch, is_owner, taken)
         return carry_out(capability_of(granted_kind(granted.permission)), made_under)
 
 
@@ -444,7 +451,13 @@ def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> D
         understands_limits=True,  # a run keeps to rows, columns and duties of its grant, or is refused
     )
     submitted = request.document
-    submission = Submission(submitted.policy, request.submitter, submitted.document, submitted.signature)
+    submission = Submission(
+        submitted.policy,
+        request.submitter,
+        submitted.document,
+        submitted.signature,
+        request.replaces,
+    )
     decision = decide(registry, asked, submission=submission)
     if decision.is_permitted:
         return decision

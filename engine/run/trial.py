@@ -22,7 +22,7 @@ from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import granted_kind
 from smalti.engine.plan.known_columns import KnownColumns
 from smalti.engine.plan.notices import Notice
-from smalti.engine.plan.plan import OutputFormat, Plan, Role
+from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.plan.reports import OwnerReport
 from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import scratch_stage
@@ -37,10 +37,10 @@ from smalti.engine.run.run import (
 )
 from smalti.errors import GuaranteeError, InternalError, PlanError, UsageError, only_ours
 from smalti.policy.decide.decision import Decision, Reason
-from smalti.policy.model.model import Anonymization, Bound
 
 ROWS_SHOWN: Final = 5
 VARIABLE: Final = ("k", "l")
+"""What can be varied."""
 _BEGINS_SEVERAL: Final = ("[", "{")
 """How labels of ranges and sets begin; a text that begins so has a backslash before it."""
 _DRAWN: Final = (
@@ -54,7 +54,7 @@ class Varied:
     """Another number in the place of one of the policy's."""
 
     word: str
-    """`k` or `l`."""
+    """One of `VARIABLE`."""
     number: int
     """Above 0."""
 
@@ -75,7 +75,7 @@ class ExactShare:
 class Tried:
     """A result that passed verification, and is gone; for the data's owner."""
 
-    plan: Plan
+    plan: AnyPlan
     report: OwnerReport
     exact: tuple[ExactShare, ...]
     header: tuple[str, ...]
@@ -125,7 +125,7 @@ def try_out(
 
     Args:
         request: of a run.
-        registry: only read; one that logs no decisions (`Registry.without_log`).
+        registry: only read; one that logs no decisions (`registry.without_log`).
         backend: where it works.
         vary: numbers to take in turn in the place of the policy's, whether they are stronger or weaker.
 
@@ -218,15 +218,15 @@ class _Attempt:
             plan, produced = try_production(self.capability, under)
             if isinstance(produced, Reason):
                 raise DeniedOnDataError(produced)
-            if not isinstance(plan, Plan) or not isinstance(produced.report, OwnerReport):
-                raise InternalError("what is no generalised table was tried out")
-            output = stage.output / file_name(plan.write.output, plan.write.format)
-            return _kept(plan, produced.report, output), produced.notices
+            report = self.capability.report_of_rows(produced.report)
+            output = stage.output / file_name(plan.write.output, OutputFormat.CSV)
+            return _kept(plan, report, output), produced.notices
 
     def variation(self, granted: Granted, varied: Varied) -> Variation:
         """The same with another number in what is granted; the policy itself stays as it is."""
         try:
-            tried, _ = self.result(_with_number(granted, varied))
+            other = self.capability.varied(granted.permission, varied.word, varied.number)
+            tried, _ = self.result(replace(granted, permission=other))
         except (PlanError, GuaranteeError) as refused:
             return Variation(varied, None, refused.problem)
         except DeniedOnDataError as denied:
@@ -234,36 +234,12 @@ class _Attempt:
         return Variation(varied, tried)
 
 
-def _with_number(granted: Granted, varied: Varied) -> Granted:
-    wanted = granted.permission.anonymization
-    if wanted is None:
-        raise InternalError("a permission without refinements was carried out")
-    other = _varied(wanted, varied)
-    return replace(granted, permission=replace(granted.permission, anonymization=other))
-
-
-def _varied(wanted: Anonymization, varied: Varied) -> Anonymization:
-    def other(bound: Bound | None) -> Bound:
-        if bound is None:
-            raise PlanError(
-                str(wanted.where),
-                f"the policy states no {varied.word}",
-                f"a method with {varied.word}",
-                f"leave out --vary {varied.word}",
-            )
-        return replace(bound, value=varied.number)
-
-    if varied.word == "k":
-        return replace(wanted, k=other(wanted.k))
-    return replace(wanted, l=other(wanted.l))
-
-
 # --- What is kept of an output
 
 
-def _kept(plan: Plan, report: OwnerReport, output: Path) -> Tried:
+def _kept(plan: AnyPlan, report: OwnerReport, output: Path) -> Tried:
     """What a try shows of a verified output: a few rows, and how many show single values."""
-    generalised = [c.name for c in plan.read.columns if c.role is Role.QUASI_IDENTIFIER]
+    generalised = [loss.column for loss in report.losses]
     wanted = {report.rows_out * place // ROWS_SHOWN for place in range(ROWS_SHOWN)}
     records = _records(output)
     header = next(records)

@@ -5,6 +5,7 @@ is missing, unknown or of another type is a `UsageError` (and a `TypeError`). Wh
 such as `KeyboardInterrupt`, is no error and passes.
 """
 
+import dataclasses
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -404,6 +405,7 @@ def run(
     data: Mapping[str, AnyPath],
     party: str,
     out: AnyPath,
+    replace: bool = False,
     watch: Watch | None = None,
     **choices: Unpack[Choices],
 ) -> Outcome:
@@ -414,7 +416,10 @@ def run(
         data: one target's IRI, with the path of its CSV or Parquet file, of a folder of such files
             that are one table, or of its CSVW metadata; or with the URI of any of these in a store.
         party: who asks, an IRI that is trusted.
-        out: the folder to make; it must not exist.
+        out: the folder to make; it must not exist, or hold a version of the same output that is replaced.
+        replace: only for the owner of the data: the policy takes the place of what its owner has in force
+            under its uid, and the version that is in `out` moves to a folder beside, such as
+            `out.version-1`. It stays on record, and what it was charged stays charged.
         watch: notified of each phase as it begins.
         **choices: see `Choices`.
 
@@ -434,6 +439,7 @@ def run(
     wanted = _request(policy, data, party, choices)
     backend = _engine_chosen(choices)
     with using(choices.get("registry", DEFAULT_REGISTRY)) as opened:
+        wanted = dataclasses.replace(wanted, replaces=replace)
         return _engine.run(wanted, on_disk(os.fspath(out), "out (--out)"), opened, backend, watch)
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from smalti.deciding import AnyPath, using
 from smalti.engine.binding.candidate_permissions import candidate_permissions
-from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.registry import Registry, without_log
 from smalti.engine.run.trial import VARIABLE, Varied
 from smalti.errors import UsageError
 from smalti.policy.model.model import Policy
@@ -79,7 +79,7 @@ def only_read(registry: Registry | AnyPath | None) -> Iterator[Registry]:
     if registry is not None:
         with using(registry) as opened:
             if opened.exists:
-                yield opened.without_log()
+                yield without_log(opened)
                 return
     with TemporaryDirectory(prefix="smalti-try-") as folder:
         place = Path(folder) / "nothing-known.sqlite"

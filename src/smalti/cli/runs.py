@@ -135,7 +135,11 @@ def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dic
 
 @click.command()
 @click.argument("policy", metavar="POLICY")
-@click.option("--out", required=True, metavar="DIR", help="The output folder; it must not exist.")
+@click.option("--out", required=True, metavar="DIR",
+              help="The output folder; it must not exist, unless with --replace.")  # fmt: skip
+@click.option("--replace", is_flag=True,
+              help="For the owner of the data: put the policy in the place of the one in force under its"
+              " uid, and move the version in the output folder beside; it stays on record.")  # fmt: skip
 @click.option(
     "--dry-run", is_flag=True, help="Decide and plan, and show what would stop the run; write nothing."
 )
@@ -146,10 +150,11 @@ def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dic
 @verbose_option
 @registry_option
 @format_option("human", "json")
-def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -> int:
+def run(policy: str, out: str, *, replace: bool, dry_run: bool, job: str | None, **options: Any) -> int:
     """Run a policy on data: decide, transform, verify, certify, register; all or nothing."""
     if dry_run:
-        _refuse_taken(out)
+        if not replace:
+            _refuse_taken(out)
         return _plan(policy, workspace=Path(out).parent, is_dry_run=True, **options)
     from smalti import api
     from smalti.json.runs import outcome_json
@@ -164,7 +169,7 @@ def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -
     with _progress(job) as watch:
         if job is not None:
             bound["checkpoint"] = watch.checkpoint
-        outcome = api.run(document, out=out, watch=watch, **bound)
+        outcome = api.run(document, out=out, replace=replace, watch=watch, **bound)
         if job is not None and not outcome.decision.is_permitted:
             watch.exit_code = FINDINGS
     if shown_as == "json":

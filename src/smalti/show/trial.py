@@ -1,12 +1,13 @@
 """A try in a terminal: figures and a few rows, for the data's owner alone."""
 
+from importlib import import_module
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from smalti.engine.run.explain import to_text
 from smalti.engine.run.trial import Trial, Tried, Variation
-from smalti.show.anonymization import columns_table
 from smalti.show.decisions import headline, show_decision
 from smalti.show.terminal import LABEL, bullet, fields, show_notices
 
@@ -43,7 +44,8 @@ def _show_plan(out: Console, trial: Trial, *, in_full: bool) -> None:
 
 
 def _show_result(out: Console, tried: Tried, *, in_full: bool) -> None:
-    out.print(columns_table(tried.plan, tried.report, in_full=in_full))
+    shown_as = import_module(f"smalti.show.{tried.plan.kind}")
+    out.print(shown_as.columns_table(tried.plan, tried.report, in_full=in_full))
     fields(out, *(("owner's view", line) for line in tried.report.lines("respondents")))
     rows = tried.report.rows_out
     shares = [f"{share.column} {share.rows / rows:.1%}" for share in tried.exact] if rows else []
