@@ -221,7 +221,9 @@ def publish(registry: Registry, stage: Stage, record: NewVersion) -> TargetVersi
     registry.intents.begin(intent)
     try:
         with _translated(str(stage.out)):
-            _move(stage, record.takes_over)
+            if record.takes_over is not None:
+                _rename(stage.out, record.takes_over.aside)
+            _move(stage)
         return _finished(registry, intent) or _ended_by_another(registry, stage)
     except BaseException:
         with suppress(SmaltiError):  # what cannot be undone now, the next recovery ends
@@ -453,10 +455,8 @@ def _sync_tree(folder: Path) -> None:
     sync_folder(folder.parent)
 
 
-def _move(stage: Stage, taken: TakenOver | None) -> None:
-    """Publish; what was there moves to its place beside before."""
-    if taken is not None:
-        _rename(stage.out, taken.aside)
+def _move(stage: Stage) -> None:
+    """Publish by a rename that never replaces."""
     _rename(stage.output, stage.out)
     sync_folder(stage.folder)
 
