@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from smalti import api
 from smalti.cli import runs as cli_runs
 from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import PlannedLoss, StatedLoss
@@ -33,8 +32,7 @@ def test_a_table_of_losses(releases: int, figures: list[str]) -> None:
 
 @pytest.mark.parametrize("releases", [1, 2])
 def test_a_plan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], releases: int) -> None:
-    monkeypatch.setattr(api, "explain", lambda *_, **__: "the plan\n")
-    monkeypatch.setattr("smalti.engine.run.explain.warnings_in", lambda _: ())
-    planned = SimpleNamespace(plan=None, composition=together(releases), warnings=())
-    cli_runs._show_plan(planned, as_json=False)
+    monkeypatch.setattr("smalti.engine.run.explain.to_text", lambda *_, **__: "the plan\n")
+    planned = SimpleNamespace(plan=None, composition=together(releases), notices=())
+    cli_runs._show_plan(planned, as_json=False, in_full=False)
     assert ("0.750" in capsys.readouterr().out) is (releases > 1)

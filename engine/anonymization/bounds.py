@@ -1,11 +1,12 @@
 """The k and l of a plan: the policy's bounds, or stronger ones that a run asks for."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from smalti.errors import InternalError, PlanError, SmaltiError
 from smalti.policy.decide.decision import Fact
 from smalti.policy.decide.transformations import effective_bounds, whole
-from smalti.policy.model.model import Anonymization, Bound, Operator
+from smalti.policy.model.model import Anonymization, Bound, Operator, Permission
 from smalti.vocab.terms import K, L
 
 
@@ -46,6 +47,31 @@ def chosen_bounds(
     elif k < least:
         chooser.problem(f"the policy requires l = {least} with exactly k = {k}", f"l of at most {k}")
     return k, least
+
+
+def with_number(permission: Permission, word: str, number: int) -> Permission:
+    """A permission with another k or l.
+
+    Args:
+        permission: to anonymize.
+        word: `k` or `l`.
+        number: above 0.
+
+    Raises:
+        PlanError: it states no such number.
+    """
+    wanted = permission.anonymization
+    bound = None if wanted is None else {"k": wanted.k, "l": wanted.l}[word]
+    if wanted is None or bound is None:
+        raise PlanError(
+            str(permission.where),
+            f"the policy states no {word}",
+            f"a method with {word}",
+            f"leave out --vary {word}",
+        )
+    other = replace(bound, value=number)
+    wanted = replace(wanted, k=other) if word == "k" else replace(wanted, l=other)
+    return replace(permission, anonymization=wanted)
 
 
 class _Chooser:

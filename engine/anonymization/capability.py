@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from smalti.engine.anonymization.bounds import with_number
 from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import InformationLoss, execute
-from smalti.engine.anonymization.explain import as_object, explain, to_lines, warnings_in
+from smalti.engine.anonymization.explain import as_object, explain, notices_in, to_lines
 from smalti.engine.anonymization.guarantee import ClassGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.anonymization.recheck import check_published, content_again
 from smalti.engine.anonymization.run_warnings import Inspection, inspect_rows
@@ -37,8 +38,9 @@ from smalti.engine.binding.stated import Published, Stated
 from smalti.engine.plan.files import ColumnLoss, Diversity, PublishedFile
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
+from smalti.engine.plan.notices import Notice, ordered
 from smalti.engine.plan.plan import OutputFormat, Plan, Role
-from smalti.engine.plan.reports import OwnerReport
+from smalti.engine.plan.reports import OwnerReport, Report
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
@@ -46,7 +48,8 @@ from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.engine.tables.writing import content_digest
 from smalti.engine.verify.promise import PublishedCheck
 from smalti.engine.verify.verifier import Original, Output, Verification, verify_run
-from smalti.errors import GuaranteeError
+from smalti.errors import GuaranteeError, InternalError
+from smalti.policy.model.model import Permission
 
 if TYPE_CHECKING:
     from smalti.policy.decide.decision import Reason
@@ -82,8 +85,8 @@ class Anonymization(Capability[Plan, Written]):
     def promise(self, plan: Plan) -> str:
         return explain(plan).promise
 
-    def lines(self, plan: Plan) -> Sequence[Line]:
-        return to_lines(plan)
+    def lines(self, plan: Plan, notices: Sequence[Notice], *, in_full: bool) -> Sequence[Line]:
+        return to_lines(plan, notices, in_full=in_full)
 
     def figures(self, plan: Plan) -> PlanFigures:
         def columns(*roles: Role) -> frozenset[str]:
@@ -103,14 +106,24 @@ class Anonymization(Capability[Plan, Written]):
     def as_object(self, plan: Plan) -> Mapping[str, object]:
         return as_object(plan)
 
-    def plan_warnings(self, plan: Plan) -> tuple[str, ...]:
-        return warnings_in(plan)
+    def plan_notices(self, plan: Plan) -> tuple[Notice, ...]:
+        return notices_in(plan)
 
-    def warnings(self, compiled: Compiled[Plan], table: StagedTable) -> tuple[str, ...]:
+    def notices(
+        self, compiled: Compiled[Plan], table: StagedTable, *, with_counts: bool
+    ) -> tuple[Notice, ...]:
         is_output = compiled.run_input.is_output
         return inspect_rows(
-            compiled.plan, compiled.source, table, is_output=is_output, with_counts=False
-        ).warnings
+            compiled.plan, compiled.source, table, is_output=is_output, with_counts=with_counts
+        ).notices
+
+    def report_of_rows(self, report: Report) -> OwnerReport:
+        if not isinstance(report, OwnerReport):
+            raise InternalError("rows were generalised, and another kind of run was reported")
+        return report
+
+    def varied(self, permission: Permission, word: str, number: int) -> Permission:
+        return with_number(permission, word, number)
 
     def guarantee(self, plan: Plan) -> ClassGuarantee:
         return guarantee_of(plan)
@@ -157,7 +170,7 @@ class _Verified(Production):
             content=_content_of(output, files),
             columns=_output_columns(plan, self.compiled.source),
             report=self._report(verification),
-            warnings=tuple(dict.fromkeys((*written.inspection.warnings, *written.loss.warnings))),
+            notices=ordered((*written.inspection.notices, *_of_labels(written.loss))),
         )
 
     def _verification(self, output: Output) -> Verification:
@@ -202,6 +215,10 @@ class _Verified(Production):
             exact=written.inspection.exact,
             rows_alike=written.inspection.alike,
         )
+
+
+def _of_labels(loss: InformationLoss) -> tuple[Notice, ...]:
+    return tuple(Notice(text, is_of_data=True) for text in loss.warnings)
 
 
 def _content_of(output: Output, files: tuple[PublishedFile, ...]) -> str:

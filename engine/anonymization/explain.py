@@ -1,10 +1,19 @@
 """A plan of generalised rows in words: what happens to each column, and why."""
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from smalti.engine.anonymization.guarantee import describe_guarantee, limits
 from smalti.engine.plan.lines import Line
+from smalti.engine.plan.notices import (
+    MOST_ALIKE,
+    Notice,
+    dropped_unnamed,
+    sentences,
+    shortened,
+    warning_lines,
+)
 from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn, Role, Write
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE, counts_rows
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
@@ -31,6 +40,52 @@ class ColumnStep:
 
 
 @dataclass(frozen=True, slots=True)
+class AlikeSteps:
+    """Columns to which the same happens for the same reason."""
+
+    steps: tuple[ColumnStep, ...]
+
+    @property
+    def name(self) -> str:
+        """The column, or how many there are."""
+        return self.steps[0].name if len(self.steps) == 1 else f"{len(self.steps)} columns"
+
+    @property
+    def why(self) -> str:
+        """The reason; of several columns with the names of the first ones."""
+        names = [step.name for step in self.steps]
+        return self.steps[0].why + (f": {shortened(names)}" if len(names) > 1 else "")
+
+    @property
+    def role(self) -> Role:
+        return self.steps[0].role
+
+    @property
+    def what(self) -> str:
+        return self.steps[0].what
+
+
+def alike_steps(steps: Sequence[ColumnStep], *, in_full: bool) -> tuple[AlikeSteps, ...]:
+    """The columns as people are shown them: many alike ones together, where the first of them stands.
+
+    Args:
+        steps: in the order of the table.
+        in_full: each column by itself.
+    """
+    groups: dict[tuple[str, ...], list[ColumnStep]] = {}
+    for step in steps:
+        groups.setdefault((step.what, step.why), []).append(step)
+    shown = []
+    for step in steps:
+        group = groups[step.what, step.why]
+        if in_full or len(group) <= MOST_ALIKE:
+            shown.append(AlikeSteps((step,)))
+        elif step is group[0]:
+            shown.append(AlikeSteps(tuple(group)))
+    return tuple(shown)
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """A plan in words."""
 
@@ -41,8 +96,13 @@ class Explanation:
     """Which rows take part; None: all of them."""
     promise: str
     technique: str
-    warnings: tuple[str, ...]
+    notices: tuple[Notice, ...]
+    """The warnings of the plan, whatever the data."""
     not_protected: tuple[str, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return sentences(self.notices)
 
 
 def explain(plan: Plan) -> Explanation:
@@ -55,7 +115,7 @@ def explain(plan: Plan) -> Explanation:
         _rows(plan),
         f"{transform.guarantee.model}: {_promise(plan)}",
         transform.technique,
-        warnings_in(plan),
+        notices_in(plan),
         limits(transform.guarantee, transform.sensitive, plan.released),
     )
 
@@ -97,67 +157,78 @@ def _respondent(plan: Plan) -> str:
             return "rows are counted, not people: no respondent is declared"
 
 
-def warnings_in(plan: Plan) -> tuple[str, ...]:
+def notices_in(plan: Plan) -> tuple[Notice, ...]:
     """What a plan warns of, whatever the data."""
-    warnings = [
-        f"column {column.name} will be dropped: the policy does not name it"
-        for column in plan.read.columns
-        if column.role is Role.UNLISTED and plan.read.respondent != RespondentColumn(column.name)
-    ]
+    notices = list(
+        dropped_unnamed(
+            column.name
+            for column in plan.read.columns
+            if column.role is Role.UNLISTED and plan.read.respondent != RespondentColumn(column.name)
+        )
+    )
     ranges = [
         column.name
         for column in plan.read.columns
         if column.role is Role.QUASI_IDENTIFIER and column.datatype.is_ordered
     ]
     if ranges:
-        listed = ", ".join(ranges)
-        warnings.append(f"ends of ranges, the extremes too, are values of real people: {listed}")
-    warnings += _set_warnings(plan)
+        text = "ends of ranges, the extremes too, are values of real people"
+        notices.append(Notice(text, tuple(ranges)))
+    notices += _of_sets(plan)
     if plan.released:
-        listed = ", ".join(plan.released)
-        warnings.append(f"released columns are published unchanged, without any guarantee: {listed}")
+        text = "released columns are published unchanged, without any guarantee"
+        notices.append(Notice(text, plan.released))
     if counts_rows(plan.read.respondent):
-        warnings.append(
-            "no respondent is declared: k counts rows, not people, and `run` refuses; " + WAYS_TO_DECLARE
+        notices.append(
+            Notice(
+                "no respondent is declared: k counts rows, not people, and `run` refuses; "
+                + WAYS_TO_DECLARE
+            )
         )
-    return tuple(warnings)
+    return tuple(notices)
 
 
-def _set_warnings(plan: Plan) -> list[str]:
+def _of_sets(plan: Plan) -> Iterator[Notice]:
     sets = [
         column
         for column in plan.read.columns
         if column.role is Role.QUASI_IDENTIFIER and not column.datatype.is_ordered
     ]
-    guessed = ", ".join(column.name for column in sets if column.is_inferred)
-    warnings = []
+    guessed = tuple(column.name for column in sets if column.is_inferred)
     if sets:
-        listed = ", ".join(column.name for column in sets)
-        warnings.append(f"sets list every value of a class, exactly: {listed}")
+        text = "sets list every value of a class, exactly"
+        yield Notice(text, tuple(column.name for column in sets))
     if guessed:
-        warnings.append(
+        yield Notice(
             "treated as text, because not every value is a number, an ISO date or an ISO date-time; if this"
-            f" is wrong, correct the data, or declare the datatype to find the faulty values: {guessed}"
+            " is wrong, correct the data, or declare the datatype to find the faulty values",
+            guessed,
         )
-    return warnings
 
 
-def to_lines(plan: Plan) -> list[Line]:
-    """A plan in labelled lines, and its columns as a table."""
+def to_lines(plan: Plan, notices: Sequence[Notice] | None = None, *, in_full: bool = True) -> list[Line]:
+    """A plan in labelled lines, and its columns as a table.
+
+    Args:
+        plan: the plan.
+        notices: all warnings; None: those of the plan.
+        in_full: False: many alike columns, or warnings, are one line.
+    """
     explanation = explain(plan)
-    width = max(len(step.name) for step in explanation.columns)
-    middle = max(len(step.what) for step in explanation.columns)
+    steps = alike_steps(explanation.columns, in_full=in_full)
+    width = max(len(step.name) for step in steps)
+    middle = max(len(step.what) for step in steps)
     return [
         ("plan", explanation.digest),
         ("read", str(plan.read.target)),
         ("respondent", explanation.respondent),
         *([("rows", explanation.rows)] if explanation.rows else []),
         "columns",
-        *(f"  {step.name:{width}}  {step.what:{middle}}  {step.why}" for step in explanation.columns),
+        *(f"  {step.name:{width}}  {step.what:{middle}}  {step.why}" for step in steps),
         ("promise", explanation.promise),
         ("technique", explanation.technique),
         ("write", _written(plan.write)),
-        *(("warning", warning) for warning in explanation.warnings),
+        *warning_lines(explanation.notices if notices is None else notices, in_full=in_full),
         *(("not covered", line) for line in explanation.not_protected),
     ]
 

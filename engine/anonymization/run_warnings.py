@@ -13,11 +13,12 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smalti.engine.anonymization.explain import warnings_in
+from smalti.engine.anonymization.explain import notices_in
 from smalti.engine.anonymization.guarantee import text_columns
 from smalti.engine.anonymization.label_sizes import foreseen
 from smalti.engine.backends.staged import STAGED, StagedTable
 from smalti.engine.plan.files import ExactColumn
+from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.plan import OneRowEach, Plan, RespondentColumn, Role
 from smalti.engine.tables.description import Source
 from smalti.transforms.base import Datatype
@@ -39,14 +40,8 @@ class Inspection:
     exact: tuple[ExactColumn, ...]
     alike: int
     """Rows that equal another one, where each is about another person (`rows_alike`)."""
-    in_plan: tuple[str, ...]
-    """Warnings that follow from the plan."""
-    in_data: tuple[str, ...]
-    """Warnings that follow from the data too."""
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return (*self.in_plan, *self.in_data)
+    notices: tuple[Notice, ...]
+    """Warnings that follow from the data, and those that the plan says whatever the data."""
 
 
 def inspect_rows(
@@ -59,14 +54,16 @@ def inspect_rows(
         source: the target, as it is bound.
         table: the rows that take part.
         is_output: whether they are of an output, in which rows of a class are alike by design.
-        with_counts: whether the warnings are for an owner, who may know how many texts are alike.
+        with_counts: whether the warnings are for an owner, who may know how many texts there are.
     """
     exact = exact_values(plan, table)
     alike = 0 if is_output else rows_alike(plan, table)
     of_rows = () if is_output else warnings_of_rows(plan, table, alike)
     of_texts = warnings_of_alike_texts(plan, source, table, with_counts=with_counts)
     in_data = (*foreseen(plan, table), *warnings_of_exact(exact), *of_rows, *of_texts)
-    return Inspection(exact, alike, warnings_in(plan), in_data)
+    counted = notices_of_exact(exact) if with_counts else ()
+    notices = (*counted, *(Notice(text, is_of_data=True) for text in in_data), *notices_in(plan))
+    return Inspection(exact, alike, notices)
 
 
 # --- Texts that are published exactly
@@ -81,6 +78,13 @@ def exact_values(plan: Plan, table: StagedTable) -> tuple[ExactColumn, ...]:
     """What a plan publishes exactly of each text column, counted on the rows that take part."""
     least = plan.apply.transform.guarantee.k
     return tuple(ExactColumn(name, *table.values_in(name, least)) for name in text_columns(plan))
+
+
+def notices_of_exact(columns: tuple[ExactColumn, ...]) -> tuple[Notice, ...]:
+    """Tell an owner how many texts of each column are published exactly: a loss figure does not say it."""
+    listed = tuple(f"{column.column} {column.of_all}" for column in columns if column.values)
+    text = "values that appear exactly in the output, alone or in sets"
+    return (Notice(text, listed, is_of_data=True),) if listed else ()
 
 
 def warnings_of_exact(columns: tuple[ExactColumn, ...]) -> tuple[str, ...]:

@@ -21,7 +21,8 @@ from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.kinds import Kind, action_of, capability_module
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.reports import Report
+from smalti.engine.plan.notices import Notice
+from smalti.engine.plan.reports import OwnerReport, Report
 from smalti.engine.registry.budget import ChargedLoss
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
@@ -60,8 +61,8 @@ class Produced:
     columns: tuple[OutputColumn, ...] = ()
     report: Report
     """For the owners; the driver adds the timings."""
-    warnings: tuple[str, ...] = ()
-    """For owners of all inputs; others get the plan's warnings alone."""
+    notices: tuple[Notice, ...] = ()
+    """Warnings for owners of all inputs; others get the plan's alone."""
     started_at: datetime | None = None
     """When it was asked who withdrew, where an earlier run did; who withdrew since keeps it from being
     recorded."""
@@ -168,8 +169,14 @@ class Capability(ABC, Generic[P, E]):
         """What the output of a plan promises, as one text for people."""
 
     @abstractmethod
-    def lines(self, plan: P) -> Sequence[Line]:
-        """What a plan does, in words; says nothing that is not in the plan."""
+    def lines(self, plan: P, notices: Sequence[Notice], *, in_full: bool) -> Sequence[Line]:
+        """What a plan does, in words; says nothing that is not in the plan, but for the notices.
+
+        Args:
+            plan: of this kind.
+            notices: all warnings, those of the plan too.
+            in_full: False: many alike columns, or warnings, are one line.
+        """
 
     @abstractmethod
     def as_object(self, plan: P) -> Mapping[str, object]:
@@ -179,15 +186,47 @@ class Capability(ABC, Generic[P, E]):
     def figures(self, plan: P) -> PlanFigures:
         """What a test case may expect of a plan."""
 
-    def plan_warnings(self, plan: P) -> tuple[str, ...]:
+    def plan_notices(self, plan: P) -> tuple[Notice, ...]:
         """What a plan warns of, whatever the data."""
         del plan
         return ()
 
-    def warnings(self, compiled: Compiled[P], table: StagedTable) -> tuple[str, ...]:
-        """The warnings before a run, for everybody who may see the plan."""
-        del table
-        return self.plan_warnings(compiled.plan)
+    def notices(
+        self, compiled: Compiled[P], table: StagedTable, *, with_counts: bool
+    ) -> tuple[Notice, ...]:
+        """The warnings before a run.
+
+        Args:
+            compiled: the plan, and what it was made for.
+            table: its rows.
+            with_counts: whether they are for somebody who may know figures of the data.
+        """
+        del table, with_counts
+        return self.plan_notices(compiled.plan)
+
+    def report_of_rows(self, report: Report) -> OwnerReport:
+        """A report of this kind as one of generalised rows; an internal error where there are none."""
+        del report
+        raise InternalError(f"{self.kind} generalises no rows")
+
+    def varied(self, permission: Permission, word: str, number: int) -> Permission:
+        """A permission with another number in the place of one of its own, to try out what it would give.
+
+        Args:
+            permission: of this kind.
+            word: such as `k`.
+            number: above 0; it may be weaker than the permission's.
+
+        Raises:
+            PlanError: the permission states no such number.
+        """
+        del permission, word, number
+        raise InternalError(f"nothing of {self.kind} can be varied")
+
+    def expected_errors(self, plan: P) -> tuple[str, ...]:
+        """How far noise takes what is published from what was measured, as sentences; by the plan alone."""
+        del plan
+        return ()
 
     @abstractmethod
     def guarantee(self, plan: P) -> AnyGuarantee:

@@ -18,7 +18,7 @@ from smalti.engine.plan.reports import Report
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.commit import Stage
-from smalti.engine.registry.entries import NewVersion, OutputColumn, Permitted
+from smalti.engine.registry.entries import NewVersion, OutputColumn, Permitted, TakenOver
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.description import Source
 from smalti.policy.decide.decision import Decision
@@ -46,6 +46,8 @@ class RunUnder:
     watch: Watch
     binds_as_owner: bool
     """Whether the submitter owned the target, or it had no owner, before it was bound to data."""
+    takes_over: TakenOver | None = None
+    """The version whose folder it takes."""
 
 
 def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a run)
@@ -117,6 +119,8 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         permitted=_permitted(under),
         binds_as_owner=under.binds_as_owner,
         input_table=run_input.columns,
+        replaces=request.replaces,
+        takes_over=under.takes_over,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, Timing
+from smalti.engine.plan.notices import Notice, sentences
 from smalti.engine.plan.plan import OutputFormat, Respondent
 from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import TargetVersion
@@ -81,6 +82,8 @@ class RunRequest:
     options: Options = field(default_factory=Options)
     checkpoint: Path | None = None
     """A private folder in which a training keeps what it has done, for a later run that takes it up."""
+    replaces: bool = False
+    """Whether policy and output take the place of the owner's earlier ones (`commit.taken_over`)."""
     workspace: Path | None = None
     """Where a plan is worked out, privately; None: in the system's folder for temporary files."""
 
@@ -118,12 +121,17 @@ class Planned:
     """None: no party asked."""
     plan: AnyPlan | None
     """None exactly when the decision does not permit."""
-    warnings: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     """The warnings of the plan, whoever asks, and of an inspection of the data."""
     composition: Composition | None = None
     """Of what loses privacy: what all releases about the same respondents would have lost, this one too."""
     obstacle: str | None = None
     """The reason why a run of this plan would be denied or refused, if the data shows one."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notices as sentences, one for each column where they are about columns."""
+        return sentences(self.notices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +144,18 @@ class Outcome:
     """None exactly when the decision does not permit; holds the certificate."""
     report: Report | None
     """The owner's figures; None where the submitter does not own what the output was made from."""
-    warnings: tuple[str, ...] = ()
-    """The same as the plan's, and what the labels take; for owners of all that it was made from. Others are
-    told what follows from the plan alone."""
+    notices: tuple[Notice, ...] = ()
+    """Warnings: the same as the plan's, and what the labels take; for owners of all that it was made from.
+    Others are told what follows from the plan alone."""
     composition: Composition | None = None
     """Of a release: what it and all earlier ones about the same respondents lose together."""
     values: "tuple[NoisyValue, ...]" = ()
     """Of a release: what was published, in the order of the table."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notices as sentences, one for each column where they are about columns."""
+        return sentences(self.notices)
 
 
 class Watch:

@@ -72,7 +72,7 @@ class _Drawn(Production, Generic[P, E]):
             content=content_digest([path], form),
             columns=kind.output_columns(plan),
             report=self._report(),
-            warnings=kind.plan_warnings(plan),
+            notices=kind.plan_notices(plan),
             values=values,
         )
 

@@ -17,9 +17,10 @@ from smalti.engine.losses.coded_reports import ExactReports
 from smalti.engine.losses.noisy_table import NoisyTables, refuse_output
 from smalti.engine.perturbation.compile import compile_perturbation
 from smalti.engine.perturbation.draw import draw
-from smalti.engine.perturbation.explain import as_object, explain_perturbation, to_lines, warnings_in
+from smalti.engine.perturbation.explain import as_object, explain_perturbation, notices_in, to_lines
 from smalti.engine.perturbation.guarantee import LocalGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.perturbation.images import check_images_available
+from smalti.engine.perturbation.mechanisms import expected_error
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedImage
 from smalti.engine.perturbation.recheck import check_noise, check_perturbation, check_sentences
 from smalti.engine.perturbation.reports import exact_reports
@@ -27,6 +28,7 @@ from smalti.engine.perturbation.table import output_columns, write_table
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import LOCAL_NEIGHBORS
+from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.budget import ChargedLoss, charged_loss
 from smalti.engine.registry.ceilings import declared_ceiling
@@ -80,8 +82,8 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
     def promise(self, plan: PerturbationPlan) -> str:
         return explain_perturbation(plan).promise
 
-    def lines(self, plan: PerturbationPlan) -> Sequence[Line]:
-        return to_lines(plan)
+    def lines(self, plan: PerturbationPlan, notices: Sequence[Notice], *, in_full: bool) -> Sequence[Line]:
+        return to_lines(plan, notices, in_full=in_full)
 
     def figures(self, plan: PerturbationPlan) -> PlanFigures:
         del plan
@@ -90,8 +92,8 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
     def as_object(self, plan: PerturbationPlan) -> Mapping[str, object]:
         return as_object(plan)
 
-    def plan_warnings(self, plan: PerturbationPlan) -> tuple[str, ...]:
-        return warnings_in(plan)
+    def plan_notices(self, plan: PerturbationPlan) -> tuple[Notice, ...]:
+        return notices_in(plan)
 
     def guarantee_from(self, promised: Mapping[str, Any]) -> LocalGuarantee:
         return stated_guarantee(promised)
@@ -114,6 +116,9 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
     def drawn(self, plan: PerturbationPlan, exact: ExactReports, path: Path) -> tuple[NoisyValue, ...]:
         write_table(plan, draw(plan, exact, SAMPLER), path)
         return ()
+
+    def expected_errors(self, plan: PerturbationPlan) -> tuple[str, ...]:
+        return tuple(map(expected_error, plan.perturbed))
 
     def guarantee(self, plan: PerturbationPlan) -> LocalGuarantee:
         return guarantee_of(plan)

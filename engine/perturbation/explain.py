@@ -1,6 +1,7 @@
 """A plan of a perturbation as text and as JSON: the columns, their noise and the privacy loss."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ from smalti.engine.perturbation.plan import (
 )
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import loss_in_words
+from smalti.engine.plan.notices import Notice, dropped_unnamed, sentences, warning_lines
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 
@@ -40,7 +42,7 @@ class PerturbationExplanation:
     promise: str
     loss: tuple[tuple[str, str], ...]
     """Epsilon, delta where there is one, belief and advantage, as people read them."""
-    warnings: tuple[str, ...]
+    notices: tuple[Notice, ...]
     not_protected: tuple[str, ...]
 
 
@@ -54,7 +56,7 @@ def explain_perturbation(plan: PerturbationPlan) -> PerturbationExplanation:
         describe_reporters(plan.read),
         f"{guarantee.model}: {describe(guarantee)}",
         tuple(line for line in loss_in_words(plan.loss) if plan.loss.delta or line[0] != "delta"),
-        warnings_in(plan),
+        notices_in(plan),
         limits(guarantee),
     )
 
@@ -93,17 +95,16 @@ def _noise(column: PerturbedColumn) -> str:
     return f"{column.mechanism}: {how} (epsilon {format(column.epsilon, 'f')})"
 
 
-def warnings_in(plan: PerturbationPlan) -> tuple[str, ...]:
+def notices_in(plan: PerturbationPlan) -> tuple[Notice, ...]:
     """The warnings of a plan, whatever the data."""
-    warnings = [
-        f"column {name} will be dropped: the policy does not name it"
-        for name in plan.select.dropped
-        if plan.read.respondent != RespondentColumn(name)
-    ]
-    return (*warnings, "the number of rows is published: it is the number of respondents")
+    names = [name for name in plan.select.dropped if plan.read.respondent != RespondentColumn(name)]
+    published = Notice("the number of rows is published: it is the number of respondents")
+    return (*dropped_unnamed(names), published)
 
 
-def to_lines(plan: PerturbationPlan) -> list[Line]:
+def to_lines(
+    plan: PerturbationPlan, notices: Sequence[Notice] | None = None, *, in_full: bool = True
+) -> list[Line]:
     """The explanation as labels with texts; golden tests compare it."""
     explanation = explain_perturbation(plan)
     return [
@@ -118,7 +119,7 @@ def to_lines(plan: PerturbationPlan) -> list[Line]:
         ("promise", explanation.promise),
         *((f"  {name}" if len(name) < 10 else name, text) for name, text in explanation.loss),
         ("write", f"{plan.write.output}, {plan.write.format}, rows ordered by all published columns"),
-        *(("warning", warning) for warning in explanation.warnings),
+        *warning_lines(explanation.notices if notices is None else notices, in_full=in_full),
         *(("not covered", line) for line in explanation.not_protected),
     ]
 
@@ -134,6 +135,6 @@ def as_object(plan: PerturbationPlan) -> dict[str, object]:
         "respondent": explanation.respondent,
         "promise": explanation.promise,
         "loss": dict(explanation.loss),
-        "warnings": list(explanation.warnings),
+        "warnings": list(sentences(explanation.notices)),
         "notProtected": list(explanation.not_protected),
     }

@@ -22,6 +22,7 @@ from smalti.transforms.sensitivity import Bounds
 ROUNDING: Final = 1e-12
 """Of what comes from an exponential: other machines may compute its last digits otherwise."""
 
+_CONFIDENCE: Final = 0.95
 _LEAST_SIGMA: Final = Fraction(1, 64)
 """In units; below it, any other draw than 0 is less likely than 1e-800."""
 
@@ -57,6 +58,26 @@ def loss_of(column: PerturbedColumn) -> PrivacyLoss:
             return perturbation_of(column).loss
         case PerturbedImage():
             return pixelation_of(column).loss
+        case _:
+            assert_never(column)
+
+
+def expected_error(column: PerturbedColumn) -> str:
+    """How far noise takes a single value of a column from what it was, by the plan alone; for people."""
+    match column:
+        case PerturbedCategory():
+            return (
+                f"{column.column}: another category with probability {float(Fraction(column.changed)):.4g}"
+            )
+        case PerturbedNumber():
+            units = perturbation_of(column).noise.margin(_CONFIDENCE)
+            error = float(units * Fraction(column.unit))
+            return (
+                f"{column.column}: each value within {error:g} of the reported one, at a confidence of 0.95"
+            )
+        case PerturbedImage():
+            shades = LaplaceNoise(Fraction(column.scale)).margin(_CONFIDENCE) / column.cell**2
+            return f"{column.column}: each cell within {shades:.4g} shades, at a confidence of 0.95"
         case _:
             assert_never(column)
 

@@ -71,6 +71,11 @@ class ExactColumn:
     rare: int
     """Of these, the ones in fewer rows than k."""
 
+    @property
+    def of_all(self) -> str:
+        """How many of the column's texts are published exactly, in words."""
+        return f"{self.values} of {self.values}"
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:

@@ -92,9 +92,9 @@ class OwnerReport:
             yield f"achieved l (least over the classes): {listed}"
         yield f"information lost (global certainty penalty): {self.loss:.1%}"
         if self.exact:
-            listed = ", ".join(f"{entry.column} {entry.values} ({entry.rare})" for entry in self.exact)
+            listed = ", ".join(f"{entry.column} {entry.of_all} ({entry.rare})" for entry in self.exact)
             yield (
-                "texts published exactly, alone or in sets; in brackets those in fewer than k rows:"
+                "values that appear exactly, alone or in sets; in brackets those in fewer than k rows:"
                 f" {listed}"
             )
         if self.rows_alike:

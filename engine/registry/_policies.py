@@ -457,7 +457,9 @@ def _users_of(connection: Connection, uids: list[IRI], digest: str) -> Iterator[
             yield row.id, IRI(row.issuer), IRI(row.taken)
 
 
-def replaced(connection: Connection, reader: Reader, facts: Facts, new: NewPolicies) -> tuple[int, ...]:
+def replaced(
+    connection: Connection, reader: Reader, facts: Facts, new: NewPolicies | Claims
+) -> tuple[int, ...]:
     """The entries in force under the uids of new policies, of other documents, that the issuer may end.
 
     Raises:

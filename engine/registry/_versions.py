@@ -1,13 +1,13 @@
 """Versions of outputs, and runs about to publish, inside a transaction."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Row, Select, delete, func, insert, select
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
 
 from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.known_columns import DescribedColumns
@@ -27,6 +27,7 @@ from smalti.engine.registry.entries import (
     NewVersion,
     OutputColumn,
     RecordedPlan,
+    TakenOver,
     TargetVersion,
     VersionFacts,
 )
@@ -69,8 +70,12 @@ def check_may_be_stored(
     facts: Facts,
     record: NewVersion,
     new: _policies.NewPolicies,
+    ending: Collection[int] = (),
 ) -> None:
-    """Refuse a policy that its issuer submitted with a run, and may not put in force."""
+    """Refuse a policy that its issuer submitted with a run, and may not put in force.
+
+    Of what is `ending` with it, nothing is in its way.
+    """
     owners = [facts.full_owners_or(source.iri, record.bound_by) for source in record.inputs]
     if reader.is_revoked(connection, new.policies[0], frozenset.intersection(*owners)):
         raise UsageError(
@@ -79,12 +84,12 @@ def check_may_be_stored(
             "a policy in force",
             "add it again, as an owner",
         )
-    if (uid := _policies.uid_conflict(connection, reader, facts, new)) is not None:
+    if (uid := _policies.uid_conflict(connection, reader, facts, new, ending)) is not None:
         raise UsageError(
             str(new.policies[0].where),
             f"the uid `{uid}` is used by another document",
             "uids that no other document in force uses, of this issuer or about these targets",
-            "use another uid, or add it with `smalti policy add --replace`",
+            "as its owner, put this one in its place with --replace; or use another uid",
         )
 
 
@@ -304,6 +309,13 @@ def recorded_plan(connection: Connection, target: IRI, number: int) -> RecordedP
     if row is None:
         return None
     return RecordedPlan(row.plan, _details_adapter().validate_json(row.details).input_table)
+
+
+def set_place(connection: Connection, moved: TakenOver) -> None:
+    """Record where the folder of a version has been moved to."""
+    connection.execute(
+        update(db.versions).where(db.versions.c.run == moved.run).values(path=str(moved.aside))
+    )
 
 
 def to_intent(row: Row[tuple[Any, ...]]) -> Intent:

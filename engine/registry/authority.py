@@ -201,7 +201,8 @@ def check_still_permitted(registry: Registry, record: NewVersion) -> None:
         raise _no_longer(record, Reason("a parent of its policy has ended", record.policy_uid))
     permitted = record.permitted
     request = _request_of(record) if permitted is None else permitted.request
-    submission = Submission(policy, record.issuer, record.document, record.signature)
+    by, replaces = record.issuer, record.replaces
+    submission = Submission(policy, by, record.document, record.signature, replaces)
     with registry.snapshot() as snapshot:
         judge = _Judge(registry, snapshot, explain=False, asks_charges=False)
         decision = _decide(judge, request, submission, frozenset())
@@ -671,7 +672,8 @@ def _submitted(judge: _Judge, question: _Question, submission: Submission) -> _S
         if by == resolution.issuer:
             text = f"{by} submitted it and owns {shown}"
         return _Submitted(resolution.policy, Reason(text, resolution.policy.uid))
-    if (refusal := _submission_refused(judge, resolution, targets, owners)) is not None:
+    refusal = _submission_refused(judge, resolution, targets, owners, replaces=submission.replaces)
+    if refusal is not None:
         return refusal
     if (refusal := _badly_signed(judge.registry, submission, resolution.issuer)) is not None:
         return refusal
@@ -691,16 +693,22 @@ def _are_unknown(question: _Question) -> bool:
 
 
 def _submission_refused(
-    judge: _Judge, resolution: Resolved, targets: tuple[IRI, ...], owners: frozenset[IRI]
+    judge: _Judge,
+    resolution: Resolved,
+    targets: tuple[IRI, ...],
+    owners: frozenset[IRI],
+    *,
+    replaces: bool,
 ) -> Reason | None:
     """Why what an owner submits, and has not put in force, does not count."""
     policy, registry = resolution.policy, judge.registry
     if registry.policies.is_revoked(policy, owners):
         return Reason("it was revoked; an owner must add it again before it counts", policy.uid)
-    if (uid := registry.policies.uid_conflict(policy, resolution.issuer)) is not None:
+    uid = registry.policies.uid_conflict(policy, resolution.issuer, replaces=replaces)
+    if uid is not None:
         text = (
-            f"another document in force uses the uid `{uid}`: use other uids, or ask an owner to replace"
-            " that document with `smalti policy add --replace`"
+            f"another document in force uses the uid `{uid}`: its owner puts this one in its place with"
+            " `smalti run --replace` or `smalti policy add --replace`; others use other uids"
         )
         return Reason(text, policy.uid)
     request = Request(party=IRI(""), action=IRI(""), targets=targets)

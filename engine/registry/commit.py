@@ -23,7 +23,14 @@ from typing import Final
 
 from smalti.engine.registry._database import sync_folder
 from smalti.engine.registry.authority import check_still_permitted
-from smalti.engine.registry.entries import Intent, NewVersion, TargetVersion, new_run, version_iri
+from smalti.engine.registry.entries import (
+    Intent,
+    NewVersion,
+    TakenOver,
+    TargetVersion,
+    new_run,
+    version_iri,
+)
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables import locks
 from smalti.engine.tables.parts import CERTIFICATE_NAME
@@ -66,7 +73,7 @@ class Stage:
 
 
 @contextmanager
-def staging(registry: Registry, out: Path) -> Iterator[Stage]:
+def staging(registry: Registry, out: Path, taken: TakenOver | None = None) -> Iterator[Stage]:
     """A private place beside `out`, for one run; gone at the end, whatever happens.
 
     A killed run leaves its folder behind; the next run beside it, or `recover`, removes it. The registry
@@ -75,13 +82,15 @@ def staging(registry: Registry, out: Path) -> Iterator[Stage]:
     Args:
         registry: where the output will be recorded.
         out: the folder to publish; must not exist, even empty, while its parent must.
+        taken: the version in `out` whose folder it takes (`taken_over`); None: there is none.
 
     Raises:
         UsageError: `out` cannot be published to; nothing was written.
         BackendError: the folder cannot be made.
     """
     place = Path(os.path.abspath(out))
-    _check_place(place, str(out))
+    if taken is None:
+        _check_place(place, str(out))
     _check_is_apart(registry, place, str(out))
     sweep(place.parent)
     with _translated(str(out)):
@@ -94,9 +103,54 @@ def staging(registry: Registry, out: Path) -> Iterator[Stage]:
         os.close(lock)
 
 
+def taken_over(registry: Registry, out: Path, output: IRI, by: IRI) -> TakenOver | None:
+    """The version whose folder a run may take in its owner's name; None where nothing is in its way.
+
+    The version stays on record: its folder is moved to a place beside, and nothing of it is lost.
+
+    Args:
+        registry: where it is recorded.
+        out: the folder.
+        output: what the run makes.
+        by: who takes it; asserted by the caller.
+
+    Raises:
+        UsageError: what is there is no whole version of the output, or belongs to somebody else.
+    """
+    place = Path(os.path.abspath(out))
+    if not os.path.lexists(place):
+        return None
+    versions = [version for version in registry.outputs.of(output) if version.path == place]
+    problem = None
+    if not versions:
+        problem = f"it is no folder of a version of `{output}` that this registry recorded"
+    elif by not in registry.ownership.full(output):
+        problem = f"{by} does not own `{output}`"
+    elif not _holds(place, versions[-1]):
+        problem = "its files are not those of the version that was recorded there"
+    if problem is not None:
+        raise UsageError(
+            str(out), f"it cannot be replaced: {problem}", "a version of the same output, by its owner",
+            "name another folder",
+        )  # fmt: skip
+    aside = place.with_name(f"{place.name}.version-{versions[-1].number}")
+    _check_place(aside, str(aside))
+    return TakenOver(versions[-1].run, aside)
+
+
 @contextmanager
 def scratch(workspace: Path | None = None) -> Iterator[Path]:
     """A private folder for work that publishes nothing; gone at the end, whatever happens.
+
+    As with `scratch_stage`.
+    """
+    with scratch_stage(workspace) as stage:
+        yield stage.folder
+
+
+@contextmanager
+def scratch_stage(workspace: Path | None = None) -> Iterator[Stage]:
+    """The stage of a run that is stopped before it publishes; gone at the end, whatever happens.
 
     What a killed run left is removed by the next one, as with `staging`.
 
@@ -116,7 +170,7 @@ def scratch(workspace: Path | None = None) -> Iterator[Path]:
     with _translated(str(place.parent)):
         stage, lock = _make_stage(place)
     try:
-        yield stage.folder
+        yield stage
     finally:
         _remove(stage.folder)
         os.close(lock)
@@ -156,7 +210,7 @@ def publish(registry: Registry, stage: Stage, record: NewVersion) -> TargetVersi
         raise InternalError("a certificate names another version than its run makes")
     registry.intents.check(record)
     check_still_permitted(registry, record)
-    _check_place(stage.out, str(stage.out))
+    _check_room(registry, stage.out, record.takes_over)
     forget_link(stage)
     with _translated(str(stage.out)):
         _check_files(stage.output, record)
@@ -167,6 +221,8 @@ def publish(registry: Registry, stage: Stage, record: NewVersion) -> TargetVersi
     registry.intents.begin(intent)
     try:
         with _translated(str(stage.out)):
+            if record.takes_over is not None:
+                _rename(stage.out, record.takes_over.aside)
             _move(stage)
         return _finished(registry, intent) or _ended_by_another(registry, stage)
     except BaseException:
@@ -225,7 +281,7 @@ def _check_place(place: Path, name: str) -> None:
             name,
             "it exists already",
             "a folder that does not exist: versions live in the registry, and nothing is overwritten",
-            "name another folder, or remove this one",
+            "name another folder; the owner of the version in it puts the new one there with --replace",
         )
     if not place.parent.is_dir():
         raise UsageError(
@@ -233,6 +289,18 @@ def _check_place(place: Path, name: str) -> None:
             "its parent folder does not exist",
             "a new folder inside one that exists",
             f"create `{Path(name).parent}` first",
+        )
+
+
+def _check_room(registry: Registry, place: Path, taken: TakenOver | None) -> None:
+    """Refuse a place where something is by now: another thing than the version that is taken over."""
+    if taken is None:
+        _check_place(place, str(place))
+        return
+    _check_place(taken.aside, str(taken.aside))
+    if not any(_holds(place, version) for version in registry.outputs.of(version_iri(taken.run))):
+        raise UsageError(
+            str(place), "it changed during the run", "a folder that stays as it is", "run again"
         )
 
 
@@ -355,6 +423,19 @@ def _is_own_output(intent: Intent) -> bool:
         return False
 
 
+def _holds(place: Path, version: TargetVersion) -> bool:
+    """True if a folder holds a recorded version, whole and unchanged."""
+    try:
+        if place.is_symlink() or (place / CERTIFICATE_NAME).read_bytes() != version.certificate.encode():
+            return False
+        files = _files(place)
+        del files[CERTIFICATE_NAME]
+        expected = {file.name: file.digest for file in version.files}
+        return {name: _digest(path) for name, path in files.items()} == expected
+    except OSError:
+        return False
+
+
 def _open_to_others(folder: Path) -> None:
     """Give what will be published the user's normal permissions; the stage around it was private."""
     # The output's own folder was made with them: asking for the umask itself would change it meanwhile.
@@ -375,20 +456,25 @@ def _sync_tree(folder: Path) -> None:
 
 
 def _move(stage: Stage) -> None:
-    """Publish by a rename that never replaces: it succeeds only onto the folder that was just made."""
+    """Publish by a rename that never replaces."""
+    _rename(stage.output, stage.out)
+    sync_folder(stage.folder)
+
+
+def _rename(source: Path, target: Path) -> None:
+    """Rename a folder, and never replace: it succeeds only onto the folder that was just made."""
     try:
-        stage.out.mkdir()
+        target.mkdir()
     except FileExistsError:
-        _check_place(stage.out, str(stage.out))
+        _check_place(target, str(target))
         raise
     try:
-        os.rename(stage.output, stage.out)
+        os.rename(source, target)
     except OSError:
         with suppress(OSError):
-            stage.out.rmdir()
+            target.rmdir()
         raise
-    sync_folder(stage.out.parent)
-    sync_folder(stage.folder)
+    sync_folder(target.parent)
 
 
 # --- Ending an intent
@@ -436,8 +522,32 @@ def _undo(registry: Registry, intent: Intent) -> None:
             shutil.rmtree(intent.out)
             sync_folder(intent.out.parent)
         shutil.rmtree(intent.stage / "output", ignore_errors=True)
+        moved = _put_back(registry, intent)
     # The intent goes last: until then, the next recovery does this again.
-    registry.intents.abandon(intent.run)
+    registry.intents.abandon(intent.run, moved)
+
+
+def _put_back(registry: Registry, intent: Intent) -> TakenOver | None:
+    """Put the folder back that a run took over; where something else is there by now, it stays beside.
+
+    Returns:
+        The version whose folder stays beside.
+    """
+    taken = intent.record.takes_over
+    if taken is None:
+        return None
+    with suppress(OSError):
+        # Killed between making a folder and moving onto it. Only an empty folder goes this way.
+        taken.aside.rmdir()
+    if not any(_holds(taken.aside, version) for version in registry.outputs.of(version_iri(taken.run))):
+        return None  # it was not moved yet
+    with suppress(OSError):
+        intent.out.rmdir()
+    try:
+        _rename(taken.aside, intent.out)
+    except UsageError:
+        return taken
+    return None
 
 
 @contextmanager

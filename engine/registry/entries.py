@@ -180,6 +180,16 @@ class Permitted:
     """As `Grant.spared`."""
 
 
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """An earlier version whose folder a run takes; the version stays, in a folder beside it."""
+
+    run: str
+    """Of that version."""
+    aside: Path
+    """Where its folder is moved to, absolute."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewVersion(VersionFacts):
     """A version that a run asks to record, with the policy that permitted it."""
@@ -200,6 +210,10 @@ class NewVersion(VersionFacts):
     prohibited by now."""
     binds_as_owner: bool = True
     """Whether `bound_by` owned the inputs, or nobody did, before they were bound."""
+    replaces: bool = False
+    """Whether its policy takes the place of what its issuer has in force under the same uid."""
+    takes_over: TakenOver | None = None
+    """The version whose folder it takes, where it takes one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from smalti.engine.registry import _tables as db
 from smalti.engine.registry._claims import check_binds, check_still_binds
 from smalti.engine.registry._database import unchecked
 from smalti.engine.registry._shared import Shared
-from smalti.engine.registry.entries import Intent, NewVersion, TargetVersion
+from smalti.engine.registry.entries import Intent, NewVersion, TakenOver, TargetVersion
 from smalti.errors import PolicyError, RegistryError, UsageError
 from smalti.policy.model.meaning import meaning_digest
 
@@ -23,6 +23,8 @@ class _Submitted:
 
     new: _policies.NewPolicies
     signed: tuple[str, bytes] | None
+    ending: tuple[int, ...]
+    """The entries of which it takes the place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,18 @@ class Intents:
             paths = connection.execute(published.union(begun)).scalars().all()
         return frozenset(Path(path).parent for path in paths)
 
-    def abandon(self, run: str) -> None:
-        """Forget an intent whose files have been removed."""
+    def abandon(self, run: str, moved: TakenOver | None = None) -> None:
+        """Forget an intent whose files have been removed.
+
+        Args:
+            run: of the intent.
+            moved: a version whose folder it moved, and which cannot be put back.
+        """
 
         def write(connection: Connection, _: None) -> None:
             _versions.end_intent(connection, run)
+            if moved is not None:
+                _versions.set_place(connection, moved)
 
         self._shared.database.change(unchecked, write)
 
@@ -114,9 +123,13 @@ class Intents:
             _assets.admit_output(connection, record.target)
             if recordable.submitted is not None:
                 new, signed = recordable.submitted.new, recordable.submitted.signed
+                for entry in recordable.submitted.ending:
+                    _policies.end(connection, entry)
                 _policies.store(connection, new, new.policies[0], dict(new.parents), signed)
             inputs = [digest for file in record.report.inputs for digest in file.digests]
             _budgets.note_read(connection, [source.iri for source in record.inputs], inputs)
+            if record.takes_over is not None:
+                _versions.set_place(connection, record.takes_over)
             return _versions.insert_version(connection, intent)
 
         return self._shared.database.change(checked, write, looks_first=False)
@@ -134,11 +147,12 @@ class Intents:
         if self._is_still_in_force(connection, record):
             return None
         new = self._read_anew(connection, record)
-        _versions.check_may_be_stored(connection, self._shared.reader, facts, record, new)
+        ending = _policies.replaced(connection, self._shared.reader, facts, new) if record.replaces else ()
+        _versions.check_may_be_stored(connection, self._shared.reader, facts, record, new, ending)
         key = _keys.check_signature(
             connection, record.issuer, record.document, record.signature, record.document_name
         )
-        return _Submitted(new, _keys.signed(key, record.signature))
+        return _Submitted(new, _keys.signed(key, record.signature), ending)
 
     def _is_still_in_force(self, connection: Connection, record: NewVersion) -> bool:
         """Whether the issuer has the policy of a run in force, and it says what it said when it ran."""

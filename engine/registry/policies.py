@@ -135,12 +135,16 @@ class Policies:
         with self._shared.database.reading() as connection:
             return self._shared.reader.is_revoked(connection, policy, owners)
 
-    def uid_conflict(self, policy: Policy, issuer: IRI) -> IRI | None:
-        """A uid of an issuer's policy that another document uses, so that the two could be confused."""
+    def uid_conflict(self, policy: Policy, issuer: IRI, *, replaces: bool = False) -> IRI | None:
+        """A uid of an issuer's policy that another document uses, so that the two could be confused.
+
+        Where it `replaces`, none of what the issuer may end under the policy's uid is in its way.
+        """
         claims = _policies.Claims.of(policy, issuer)
         with self._shared.database.reading() as connection:
             facts = _assets.Facts(connection)
-            return _policies.uid_conflict(connection, self._shared.reader, facts, claims)
+            ending = _policies.replaced(connection, self._shared.reader, facts, claims) if replaces else ()
+            return _policies.uid_conflict(connection, self._shared.reader, facts, claims, ending)
 
     def meaning_of(self, snapshot: Snapshot, version: VersionEntry | TargetVersion) -> str | None:
         """The digest of what the policy of a version meant when it was made; None: it cannot be told.

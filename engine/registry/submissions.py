@@ -32,6 +32,8 @@ class Submission:
     """The policy's document; needed where the policy inherits, or its owner's policies must be signed."""
     signature: bytes | None = None
     """A detached JWS of the document (see `signatures`)."""
+    replaces: bool = False
+    """Whether it takes the place of what its issuer has in force under its uid, which holds until then."""
 
     @property
     def name(self) -> str:

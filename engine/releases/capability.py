@@ -16,6 +16,7 @@ from smalti.engine.losses.certified import check_certified
 from smalti.engine.losses.noisy_table import NoisyTables, refuse_output
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
+from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.budget import ChargedLoss, charged_loss
@@ -23,7 +24,7 @@ from smalti.engine.registry.ceilings import declared_ceiling
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.releases.aggregate import Aggregates, aggregate
 from smalti.engine.releases.compile import columns_to_stage, compile_release
-from smalti.engine.releases.draw import draw
+from smalti.engine.releases.draw import draw, expected_errors
 from smalti.engine.releases.explain import as_object, explain_release, to_lines
 from smalti.engine.releases.guarantee import LossGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.releases.plan import ReleasePlan
@@ -87,8 +88,8 @@ class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
     def promise(self, plan: ReleasePlan) -> str:
         return explain_release(plan).promise
 
-    def lines(self, plan: ReleasePlan) -> Sequence[Line]:
-        return to_lines(plan)
+    def lines(self, plan: ReleasePlan, notices: Sequence[Notice], *, in_full: bool) -> Sequence[Line]:
+        return to_lines(plan, notices, in_full=in_full)
 
     def figures(self, plan: ReleasePlan) -> PlanFigures:
         del plan
@@ -120,6 +121,9 @@ class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
         )
         write_table(plan, values, path)
         return values
+
+    def expected_errors(self, plan: ReleasePlan) -> tuple[str, ...]:
+        return tuple(expected_errors(plan))
 
     def guarantee(self, plan: ReleasePlan) -> LossGuarantee:
         return guarantee_of(plan)

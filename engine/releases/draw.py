@@ -103,6 +103,24 @@ def _numbers(
         yield NoisyValue(statistic.name, _keys(statistic, labels), "", value, lower, upper, scale)
 
 
+def expected_errors(plan: ReleasePlan) -> Iterator[str]:
+    """How far noise takes each measured quantity from what it is, by the plan alone; for people."""
+    for statistic in plan.statistics:
+        missed = (1 - plan.write.confidence) / len(statistic.parts)
+        for part in statistic.parts:
+            if part.mechanism is Mechanism.EXPONENTIAL:
+                yield f"{statistic.name}: a choice at random, better ones likelier; no error is bounded"
+                continue
+            confidence = min(float(1 - missed), _ALMOST_CERTAIN)
+            units = Fraction(_noise(part).margin(confidence))
+            if part.quantity is Quantity.SUM and statistic.measure is not None:
+                units *= Fraction(statistic.measure.unit)
+            yield (
+                f"{statistic.name}, {part.quantity}: within {float(units):g} of the measured value, at a"
+                f" confidence of {confidence:g}"
+            )
+
+
 def _drawn(part: Part, amounts: Sequence[int], confidence: float, sampler: Sampler) -> list[Noisy]:
     noise = _noise(part)
     margin = noise.margin(confidence)

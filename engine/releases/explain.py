@@ -1,12 +1,13 @@
 """A release plan as text and as JSON: its statistics, their noise and the privacy loss."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from smalti.engine.binding.rows import describe_rows
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import loss_in_words
+from smalti.engine.plan.notices import Notice, warning_lines
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.reads import Key
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
@@ -107,7 +108,7 @@ def _respondent(plan: ReleasePlan) -> str:
     )
 
 
-def to_lines(plan: ReleasePlan) -> list[Line]:
+def to_lines(plan: ReleasePlan, notices: Sequence[Notice] = (), *, in_full: bool = True) -> list[Line]:
     """A plan in labelled lines."""
     explanation = explain_release(plan)
     statistics = (
@@ -124,6 +125,7 @@ def to_lines(plan: ReleasePlan) -> list[Line]:
         ("promise", explanation.promise),
         *((f"  {name}" if len(name) < 10 else name, text) for name, text in explanation.loss),
         ("write", f"{plan.write.output}, {plan.write.format}, a row for each noisy value"),
+        *warning_lines(notices, in_full=in_full),
         *(("not covered", line) for line in explanation.not_protected),
     ]
 

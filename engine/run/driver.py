@@ -13,7 +13,7 @@ from pathlib import Path
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.binding.capability import Capability, Compiled, E, P, Produced
+from smalti.engine.binding.capability import Capability, Compiled, E, P, Produced, Production
 from smalti.engine.binding.known_respondents import with_respondents
 from smalti.engine.binding.run_inputs import Granted, admit, bound, check_unchanged, look_up_input
 from smalti.engine.binding.run_record import RunUnder, new_version
@@ -24,6 +24,7 @@ from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import publish
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.reading import file_digest
+from smalti.errors import InternalError
 from smalti.policy.decide.decision import Reason
 
 
@@ -61,14 +62,10 @@ def carry_out(capability: Capability[P, E], under: RunUnder) -> Outcome:
     Raises:
         SmaltiError: as `engine.run.run.run`.
     """
-    capability.check_installed()
-    compiled, exact = _exact(capability, under)
-    source, contents = compiled.source, compiled.contents
-    check_unchanged(source, [file_digest(path) for path in source.paths], contents)
-    with capability.production(under, compiled, exact) as production:
+    with _prepared(capability, under) as (compiled, production):
         if production.charge is not None:
             under.watch.phase("charge")
-            denial = refusal(under, compiled.plan, production.charge, contents)
+            denial = refusal(under, compiled.plan, production.charge, compiled.contents)
             if denial is not None:
                 return Outcome(denial, None, None, None)
         produced = production.produce()
@@ -78,6 +75,35 @@ def carry_out(capability: Capability[P, E], under: RunUnder) -> Outcome:
         outcome = _recorded(capability, under, compiled, produced, production.check_publication)
         production.published()
         return outcome
+
+
+def try_production(capability: Capability[P, E], under: RunUnder) -> tuple[P, Produced | Reason]:
+    """Carry out a run up to its verified output, and stop: nothing is charged, published or recorded.
+
+    Args:
+        capability: of a kind that draws nothing at random (`Capability.gives_content_again`).
+        under: the run; its stage has the output, as long as that stands.
+
+    Raises:
+        SmaltiError: as `engine.run.run.run`.
+    """
+    if not capability.gives_content_again:
+        raise InternalError("what is drawn at random was to be tried out without a charge")
+    with _prepared(capability, under) as (compiled, production):
+        if production.charge is not None:
+            raise InternalError("what is charged was to be tried out")
+        return compiled.plan, production.produce()
+
+
+@contextmanager
+def _prepared(capability: Capability[P, E], under: RunUnder) -> Iterator[tuple[Compiled[P], Production]]:
+    """What is exact, and the way from there to the output."""
+    capability.check_installed()
+    compiled, exact = _exact(capability, under)
+    source = compiled.source
+    check_unchanged(source, [file_digest(path) for path in source.paths], compiled.contents)
+    with capability.production(under, compiled, exact) as production:
+        yield compiled, production
 
 
 def _exact(capability: Capability[P, E], under: RunUnder) -> tuple[Compiled[P], E]:
@@ -118,7 +144,7 @@ def _recorded(
     check_publication()
     version = publish(registry, under.stage, record)
     if under.request.submitter not in registry.ownership.full(version.target):
-        of_plan = capability.plan_warnings(plan)
+        of_plan = capability.plan_notices(plan)
         return Outcome(under.decision, plan, version, None, of_plan, together, produced.values)
-    warnings = produced.warnings
-    return Outcome(under.decision, plan, version, version.report, warnings, together, produced.values)
+    notices = produced.notices
+    return Outcome(under.decision, plan, version, version.report, notices, together, produced.values)

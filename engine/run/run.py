@@ -36,8 +36,9 @@ from smalti.engine.losses.charging import composition_with, foreseen_reason
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import action_of, granted_kind, sole_kind_of
 from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
+from smalti.engine.plan.notices import Notice, ordered
 from smalti.engine.registry.authority import decide, deny_afterwards, resolved
-from smalti.engine.registry.commit import recover, scratch, staging
+from smalti.engine.registry.commit import recover, scratch, staging, taken_over
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Submission
 from smalti.engine.run.driver import carry_out, compiled_for
@@ -82,7 +83,7 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     Raises:
         SmaltiError: as `run`, as far as it gets.
     """
-    request = _resolved(request, registry)
+    request = resolved_request(request, registry)
     columns = described_columns(request)
     try:
         planned = _planned(request, registry, backend, columns)
@@ -91,16 +92,49 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
         planned = _planned(request, registry, backend, columns)
     if planned.plan is None:
         return planned
-    return replace(planned, warnings=(*planned.warnings, *_below(request, registry, columns)))
+    notices = ordered((*planned.notices, *_below(request, registry, columns)))
+    return replace(planned, notices=notices)
 
 
 def _planned(request: RunRequest, registry: Registry, backend: Backend, columns: KnownColumns) -> Planned:
+    decision, granted = decided(request, registry, columns)
+    if granted is None:
+        return Planned(decision, None)
+    return planned_under(request, registry, backend, decision, granted)
+
+
+def decided(
+    request: RunRequest, registry: Registry, columns: KnownColumns
+) -> tuple[Decision, Granted | None]:
+    """Decide a request, as an owner's policy says it (`resolved_request`).
+
+    Args:
+        request: of a run.
+        registry: what is known.
+        columns: what the description tells of columns (`described_columns`).
+
+    Returns:
+        The decision, and what a run may do under it; None where it does not permit.
+
+    Raises:
+        SmaltiError: as `run`.
+    """
     if registry.exists:
         registry.ownership.check_spelling(request.target)
     decision = _decide(request, registry, columns)
     if not decision.is_permitted:
-        return Planned(decision, None)
-    granted = replace(_granted(request, decision), columns=columns)
+        return decision, None
+    return decision, replace(_granted(request, decision), columns=columns)
+
+
+def planned_under(
+    request: RunRequest, registry: Registry, backend: Backend, decision: Decision, granted: Granted
+) -> Planned:
+    """The plan of what was granted, or a denial by what the data shows.
+
+    Raises:
+        SmaltiError: as `run`, as far as it gets.
+    """
     try:
         planned = _plan(request, registry, backend, granted)
     except DeniedOnDataError as refused:
@@ -129,7 +163,7 @@ def plan_undecided(
         UsageError: the policy has no permission to anonymize the target.
         SmaltiError: as `run`, as far as it gets.
     """
-    request = _resolved(request, registry)
+    request = resolved_request(request, registry)
     _check_target(request)
     candidates = tuple(
         candidate
@@ -182,7 +216,7 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Gr
         compiled_for(capability, request, registry, backend, granted, place / "spill") as (compiled, table),
     ):
         plan, run_input, source = compiled.plan, compiled.run_input, compiled.source
-        warnings = _missing_columns(run_input)
+        notices = _missing_columns(run_input)
         denied = refusal(plan, table.contents.header, run_input.withheld)
         obstacle = None if denied is None else denied.text
         if request.party is not None:
@@ -190,12 +224,13 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Gr
             check_withheld(replace(run_input.withheld, lacking=()), table.contents.header, plan)
             obstacle = _obstacle(request, registry, compiled, table, granted)
         else:
-            warnings += _own_prohibitions(request, registry, source, table, plan)
-            warnings += _below(request, registry, declared_columns(source))
-        warnings = (*capability.warnings(compiled, table), *warnings)
+            notices += _own_prohibitions(request, registry, source, table, plan)
+            notices += _below(request, registry, declared_columns(source))
+        with_counts = request.party is None or binds_as_owner(request, registry)
+        notices = ordered((*capability.notices(compiled, table, with_counts=with_counts), *notices))
         if capability.loss(plan) is None:
-            return Planned(None, plan, warnings, None, obstacle)
-        return _with_loss(request, registry, granted, Planned(None, plan, warnings, None, obstacle))
+            return Planned(None, plan, notices, None, obstacle)
+        return _with_loss(request, registry, granted, Planned(None, plan, notices, None, obstacle))
 
 
 def _with_loss(request: RunRequest, registry: Registry, granted: Granted, planned: Planned) -> Planned:
@@ -207,8 +242,8 @@ def _with_loss(request: RunRequest, registry: Registry, granted: Granted, planne
     reason = foreseen_reason(registry, request, granted.permission, plan)
     if reason is None:
         return replace(planned, composition=together)
-    warnings = (*planned.warnings, reason.text)
-    return replace(planned, warnings=warnings, composition=together, obstacle=reason.text)
+    notices = ordered((*planned.notices, Notice(reason.text, is_of_data=True)))
+    return replace(planned, notices=notices, composition=together, obstacle=reason.text)
 
 
 def _obstacle(
@@ -229,21 +264,24 @@ def _obstacle(
     return None
 
 
-def _missing_columns(run_input: RunInput) -> tuple[str, ...]:
+def _missing_columns(run_input: RunInput) -> tuple[Notice, ...]:
     """Warn of prohibitions that name no column of the data; a run is denied."""
     return tuple(
-        f"a policy prohibits the use of `{iri}`, but the data has no such column: a run is denied"
+        Notice(
+            f"a policy prohibits the use of `{iri}`, but the data has no such column: a run is denied",
+            is_of_data=True,
+        )
         for iri in run_input.withheld.lacking
     )
 
 
 def _own_prohibitions(
     request: RunRequest, registry: Registry, source: Source, table: StagedTable, plan: AnyPlan
-) -> tuple[str, ...]:
+) -> tuple[Notice, ...]:
     """Warn of the policy's own prohibitions on the plan's columns; without a party nothing is decided."""
     if request.document.policy.conflict is ConflictStrategy.PERMIT:
         return ()  # none of them holds against a permission beside it
-    warnings = []
+    notices = []
     declared = declared_columns(source).iris
     for rule in request.document.policy.prohibitions:
         iris = [
@@ -254,8 +292,9 @@ def _own_prohibitions(
         named = withheld_columns(source, table.contents.header, iris)
         withheld = without_tables(registry, source, named)
         if (reason := refusal(plan, table.contents.header, withheld)) is not None:
-            warnings.append(f"where the prohibition `{rule.uid}` applies, a run is denied: {reason.text}")
-    return tuple(warnings)
+            text = f"where the prohibition `{rule.uid}` applies, a run is denied: {reason.text}"
+            notices.append(Notice(text, is_of_data=True))
+    return tuple(notices)
 
 
 @only_ours()
@@ -282,7 +321,7 @@ def run(
     watch = watch or Watch()
     recover(registry)
     watch.phase("decide")
-    request = _resolved(request, registry)
+    request = resolved_request(request, registry)
     columns = described_columns(request)
     try:
         outcome = _run(request, out, registry, backend, watch, columns)
@@ -291,12 +330,14 @@ def run(
         outcome = _run(request, out, registry, backend, watch, columns)
     if outcome.version is None:
         return outcome
-    return replace(outcome, warnings=(*outcome.warnings, *_below(request, registry, columns)))
+    notices = ordered((*outcome.notices, *_below(request, registry, columns)))
+    return replace(outcome, notices=notices)
 
 
-def _below(request: RunRequest, registry: Registry, columns: KnownColumns) -> tuple[str, ...]:
+def _below(request: RunRequest, registry: Registry, columns: KnownColumns) -> tuple[Notice, ...]:
     policy, binder = request.document.policy, request.owner or request.party
-    return forbidden_below(registry, request.target, policy, binder=binder, columns=columns)
+    below = forbidden_below(registry, request.target, policy, binder=binder, columns=columns)
+    return tuple(Notice(text, is_of_data=True) for text in below)
 
 
 def _run(
@@ -307,12 +348,9 @@ def _run(
     watch: Watch,
     columns: KnownColumns,
 ) -> Outcome:
-    if registry.exists:
-        registry.ownership.check_spelling(request.target)
-    decision = _decide(request, registry, columns)
-    if not decision.is_permitted:
+    decision, granted = decided(request, registry, columns)
+    if granted is None:
         return Outcome(decision, None, None, None)
-    granted = replace(_granted(request, decision), columns=columns)
     try:
         return _carried_out(request, out, registry, backend, watch, decision, granted)
     except DeniedOnDataError as refused:
@@ -329,10 +367,17 @@ def _carried_out(  # noqa: PLR0913, PLR0917 (likewise)
     granted: Granted,
 ) -> Outcome:
     _check_output(request, registry, granted)
-    with staging(registry, out) as stage:
-        made_under = RunUnder(
-            request, registry, backend, decision, granted, stage, watch, _binds_as_owner(request, registry)
+    is_owner = binds_as_owner(request, registry)
+    if request.replaces and not is_owner:
+        raise UsageError(
+            "replace (--replace)",
+            f"{request.submitter} does not own all of `{request.target}`",
+            "the owner of the data",
+            "leave it out, and name another folder",
         )
+    taken = taken_over(registry, out, granted.output, request.submitter) if request.replaces else None
+    with staging(registry, out, taken) as stage:
+        made_under = RunUnder(request, registry, backend, decision, granted, stage, watch, is_owner, taken)
         return carry_out(capability_of(granted_kind(granted.permission)), made_under)
 
 
@@ -347,12 +392,13 @@ def _check_output(request: RunRequest, registry: Registry, granted: Granted) -> 
         registry.outputs.check_output(granted.output, (request.target,), request.submitter, issuer)
 
 
-def _binds_as_owner(request: RunRequest, registry: Registry) -> bool:
+def binds_as_owner(request: RunRequest, registry: Registry) -> bool:
+    """Whether the submitter fully owns the target, or nobody is known to own it."""
     is_known = registry.exists and registry.ownership.is_known(request.target)
     return not is_known or request.submitter in registry.ownership.full(request.target)
 
 
-def _resolved(request: RunRequest, registry: Registry) -> RunRequest:
+def resolved_request(request: RunRequest, registry: Registry) -> RunRequest:
     """The request with its policy as an owner of the target says it.
 
     One that does not count stays as it is: the decision says why.
@@ -406,7 +452,13 @@ def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> D
         understands_limits=True,  # a run keeps to rows, columns and duties of its grant, or is refused
     )
     submitted = request.document
-    submission = Submission(submitted.policy, request.submitter, submitted.document, submitted.signature)
+    submission = Submission(
+        submitted.policy,
+        request.submitter,
+        submitted.document,
+        submitted.signature,
+        request.replaces,
+    )
     decision = decide(registry, asked, submission=submission)
     if decision.is_permitted:
         return decision

@@ -45,7 +45,7 @@ from smalti.engine.training.checkpoint import Begun, Checkpoint, LearnedFrom
 from smalti.engine.training.divergence import ConvergingTrainer, DivergedError, has_diverged
 from smalti.engine.training.duties import check_trainings
 from smalti.engine.training.examine import Examination, prepare
-from smalti.engine.training.explain import warnings_in
+from smalti.engine.training.explain import notices_in
 from smalti.engine.training.figures import AuditFigures, figures_from_json, figures_to_json, verdict
 from smalti.engine.training.inputs import header_of
 from smalti.engine.training.plan import TrainingPlan
@@ -391,6 +391,6 @@ def _saved(
         files=files,
         content=files[0].digest,
         report=replace(ready.report, figures=figures, charged_as=begun.run),
-        warnings=warnings_in(plan),
+        notices=notices_in(plan),
         started_at=begun.at,
     )

@@ -21,6 +21,7 @@ from smalti.engine.binding.stated import Published, Stated
 from smalti.engine.losses.certified import check_certified
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
+from smalti.engine.plan.notices import Notice
 from smalti.engine.registry.budget import ChargedLoss, charged_loss
 from smalti.engine.tables.description import Source
 from smalti.engine.training.guarantee import ModelGuarantee, guarantee_of, stated_guarantee
@@ -87,10 +88,10 @@ class Training(Capability[TrainingPlan, "TrainingRecords"]):
 
         return explain_training(plan).promise
 
-    def lines(self, plan: TrainingPlan) -> Sequence[Line]:
+    def lines(self, plan: TrainingPlan, notices: Sequence[Notice], *, in_full: bool) -> Sequence[Line]:
         from smalti.engine.training.explain import to_lines  # noqa: PLC0415 (an extra)
 
-        return to_lines(plan)
+        return to_lines(plan, notices, in_full=in_full)
 
     def figures(self, plan: TrainingPlan) -> PlanFigures:
         del plan
@@ -101,10 +102,10 @@ class Training(Capability[TrainingPlan, "TrainingRecords"]):
 
         return as_object(plan)
 
-    def plan_warnings(self, plan: TrainingPlan) -> tuple[str, ...]:
-        from smalti.engine.training.explain import warnings_in  # noqa: PLC0415 (an extra)
+    def plan_notices(self, plan: TrainingPlan) -> tuple[Notice, ...]:
+        from smalti.engine.training.explain import notices_in  # noqa: PLC0415 (an extra)
 
-        return warnings_in(plan)
+        return notices_in(plan)
 
     def guarantee(self, plan: TrainingPlan) -> ModelGuarantee:
         return guarantee_of(plan)

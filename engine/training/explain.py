@@ -2,12 +2,14 @@
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from smalti.engine.losses.coded_reports import describe_reporters
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import loss_in_words
+from smalti.engine.plan.notices import Notice, sentences, warning_lines
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.attempts import error_of_attempt
@@ -35,7 +37,7 @@ class TrainingExplanation:
     """Epsilon, delta, belief and advantage, as people read them; none where it is not private."""
     audit: tuple[str, ...]
     """What is tried, and what must not be exceeded; none where no audit is demanded."""
-    warnings: tuple[str, ...]
+    notices: tuple[Notice, ...]
     not_protected: tuple[str, ...]
 
 
@@ -52,7 +54,7 @@ def explain_training(plan: TrainingPlan) -> TrainingExplanation:
         f"{guarantee.model}: {describe(guarantee)}",
         () if plan.train.loss is None else loss_in_words(plan.train.loss),
         _audit(plan),
-        warnings_in(plan),
+        notices_in(plan),
         limits(guarantee),
     )
 
@@ -137,21 +139,21 @@ def _respondents_for(attack: str, plan: TrainingPlan, audit: Audit) -> int:
     return math.ceil(least_records(AttackType(attack), confidence, SET_SIZE) / Fraction(plan.train.part))
 
 
-def warnings_in(plan: TrainingPlan) -> tuple[str, ...]:
+def notices_in(plan: TrainingPlan) -> tuple[Notice, ...]:
     """The warnings of a plan, whatever the data."""
-    warnings = [
-        f"column {name} will be dropped: the policy says so"
-        for name in plan.select.dropped
-        if plan.read.respondent != RespondentColumn(name)
-    ]
+    said = "column {} will be dropped: the policy says so"
+    dropped = tuple(name for name in plan.select.dropped if plan.read.respondent != RespondentColumn(name))
+    notices = [Notice("columns will be dropped", dropped, said)] if dropped else []
     if plan.audit is None:
-        warnings.append("no audit is required: the model is not attacked before it is released")
+        notices.append(Notice("no audit is required: the model is not attacked before it is released"))
     if plan.train.private is None:
-        warnings.append("the model is trained without noise, and may reveal its training data")
-    return tuple(warnings)
+        notices.append(Notice("the model is trained without noise, and may reveal its training data"))
+    return tuple(notices)
 
 
-def to_lines(plan: TrainingPlan) -> list[Line]:
+def to_lines(
+    plan: TrainingPlan, notices: Sequence[Notice] | None = None, *, in_full: bool = True
+) -> list[Line]:
     """The explanation as labels with texts; golden tests compare it."""
     explanation = explain_training(plan)
     return [
@@ -164,7 +166,7 @@ def to_lines(plan: TrainingPlan) -> list[Line]:
         ("promise", explanation.promise),
         *((f"  {name}" if len(name) < 10 else name, text) for name, text in explanation.loss),
         ("write", f"{plan.write.output}, {plan.write.format}"),
-        *(("warning", warning) for warning in explanation.warnings),
+        *warning_lines(explanation.notices if notices is None else notices, in_full=in_full),
         *(("not covered", line) for line in explanation.not_protected),
     ]
 
@@ -182,6 +184,6 @@ def as_object(plan: TrainingPlan) -> dict[str, object]:
         "promise": explanation.promise,
         "loss": dict(explanation.loss),
         "audit": list(explanation.audit),
-        "warnings": list(explanation.warnings),
+        "warnings": list(sentences(explanation.notices)),
         "notProtected": list(explanation.not_protected),
     }

@@ -3,24 +3,56 @@
 import json
 from collections.abc import Iterable
 
-from smalti.policy.findings.diagnostics import Diagnostic
+from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.short.source import looks_short
 
 _WIDEST = 120
+_MOST_ALIKE = 5
+"""The most warnings or notes with one code of which each is shown to people."""
+_SHOWN = 3
+_MOST_LINES = 12
 _SECRETS = frozenset({"P430"})
 """Codes of findings whose source line may contain a secret, and is not shown."""
 
 
-def render_human(diagnostics: Iterable[Diagnostic], text: str) -> str:
+def render_human(diagnostics: Iterable[Diagnostic], text: str, *, in_full: bool = True) -> str:
     """One paragraph for each finding: place and message, the source line with a caret, help.
 
     Args:
         diagnostics: the findings about one document.
         text: that document's characters.
+        in_full: False: of many warnings or notes with one code, the first ones and the lines of the others.
     """
     # The text may be a data file, passed by mistake: only lines of policies are shown.
     lines = text.split("\n") if '"@context"' in text or looks_short(text) else []
-    return "\n".join(_paragraph(diagnostic, lines) for diagnostic in diagnostics)
+    findings = list(diagnostics)
+    others: dict[str, list[Diagnostic]] = {} if in_full else _others(findings)
+    paragraphs = []
+    for finding in findings:
+        alike = others.get(finding.code, [])
+        if finding not in alike:
+            paragraphs.append(_paragraph(finding, lines))
+        elif finding is alike[0]:
+            paragraphs.append(_in_one_line(alike))
+    return "\n".join(paragraphs)
+
+
+def _others(findings: list[Diagnostic]) -> dict[str, list[Diagnostic]]:
+    """Of many findings with one code, those after the first ones; each error is shown."""
+    by_code: dict[str, list[Diagnostic]] = {}
+    for finding in findings:
+        if finding.severity is not Severity.ERROR:
+            by_code.setdefault(finding.code, []).append(finding)
+    return {code: alike[_SHOWN:] for code, alike in by_code.items() if len(alike) > _MOST_ALIKE}
+
+
+def _in_one_line(alike: list[Diagnostic]) -> str:
+    first = alike[0]
+    numbers = list(dict.fromkeys(str(finding.where.line) for finding in alike))
+    more = " and others" if len(numbers) > _MOST_LINES else ""
+    listed = ", ".join(numbers[:_MOST_LINES]) + more
+    place = f"{first.where.document}: {first.severity}[{first.code}]"
+    return f"{place} {len(alike)} more like these, at lines {listed}; `--verbose` shows them"
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:

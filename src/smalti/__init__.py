@@ -8,6 +8,7 @@ the output, and records it as a new object that later policies can authorize.
     new_policy   a policy written in code, rule by rule
     offer        the public part of a policy, as an offer to other connectors
     plan         what a run would do to each column, and why
+    try_out      a run that stops before it records anything, for the data's owner
     run          run it, verify and register the output
     decide       whether a party may perform an action, by the registry, and why
     authorize    the same by policies passed in: pure, for layers that store policies themselves
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         Recheck,
         Registry,
         Request,
+        Trial,
         authorize,
         budget,
         check,
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
         plan,
         query,
         run,
+        try_out,
         verify,
     )
     from smalti.errors import SmaltiError
@@ -71,6 +74,7 @@ __all__ = [
     "Registry",
     "Request",
     "SmaltiError",
+    "Trial",
     "authorize",
     "budget",
     "check",
@@ -85,6 +89,7 @@ __all__ = [
     "plan",
     "query",
     "run",
+    "try_out",
     "verify",
 ]
 

@@ -5,6 +5,7 @@ is missing, unknown or of another type is a `UsageError` (and a `TypeError`). Wh
 such as `KeyboardInterrupt`, is no error and passes.
 """
 
+import dataclasses
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,8 @@ from smalti.engine.run import recheck as rechecking
 from smalti.engine.run import run as _engine
 from smalti.engine.run.recheck import Recheck
 from smalti.engine.run.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
+from smalti.engine.run.trial import Trial
+from smalti.engine.run.trial import try_out as _try_out
 from smalti.engine.tables.addresses import ArrowStream, Frame, Location, data_at
 from smalti.engine.tables.stores import on_disk
 from smalti.errors import UsageError
@@ -46,6 +49,7 @@ from smalti.policy.read import parse as parsing
 from smalti.policy.read.inheritance import Stored, nothing_stored
 from smalti.policy.say.bind import bound_document
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
+from smalti.trying import asked_by_default, only_read, read_varied
 from smalti.vocab.terms import IRI
 from smalti.vocab.words import Kind
 
@@ -69,6 +73,7 @@ __all__ = [
     "Recheck",
     "Registry",
     "Request",
+    "Trial",
     "authorize",
     "budget",
     "check",
@@ -83,6 +88,7 @@ __all__ = [
     "plan",
     "query",
     "run",
+    "try_out",
     "verify",
 ]
 
@@ -349,12 +355,72 @@ def plan(
 
 
 @public
+def try_out(
+    policy: PolicyDocument | PolicyInCode | AnyPath,
+    *,
+    data: Mapping[str, AnyPath | ArrowStream],
+    party: str | None = None,
+    vary: Sequence[str] = (),
+    **choices: Unpack[Choices],
+) -> Trial:
+    """Try a policy out on data, for the data's owner: a run that stops before it records anything.
+
+    There is no output, record, certificate or entry in a log. The request is decided as a run's is. What
+    draws at random is planned only: `Trial.not_run` says why, `Trial.expected_errors` what to expect.
+
+    Args:
+        policy: the document, its path, or a policy that is written in code (`new_policy`).
+        data: as of `run`.
+        party: who would ask, an IRI that is trusted. When not given, whom the policy names.
+        vary: numbers to take in the place of the policy's, each such as `k=2,5,10` or `l=2,3`. The policy
+            itself stays as it is.
+        **choices: see `Choices`. `registry` is only read; when not given, nothing is known of the data.
+            `purpose` is the policy's when not given. `owner` must own the data; where no registry knows the
+            data, it is the policy's assigner when not given.
+
+    Returns:
+        The decision; where it permits, the plan, the owner's figures and a few published rows, which are
+        for the owner's eyes.
+
+    Raises:
+        SmaltiError: states where, what, what was expected and the way out.
+    """
+    varied = read_varied(vary)
+    (target,) = (iri(named, "data (--data)") for named in data) if len(data) == 1 else (None,)
+    backend, rule = _engine_chosen(choices), choices.get("rule")
+    with only_read(choices.get("registry")) as opened:
+        document = policy
+        if not isinstance(document, PolicyDocument):
+            issuer = choices.get("owner") or party
+            document = load_policy(document, registry=opened, issuer=issuer, target=target)
+        named = choices.copy()
+        if target is not None:
+            asked = asked_by_default(document.policy, target, None if rule is None else IRI(rule))
+            if not opened.ownership.is_known(target):
+                named["owner"] = choices.get("owner") or asked.owner
+            elif not (choices.get("owner") or party):
+                raise UsageError(
+                    "owner (--owner)",
+                    f"the registry knows `{target}`, and nobody says who tries the policy out",
+                    "the party that owns the data",
+                    "say who you are with --owner or --as",
+                )
+            else:
+                named["owner"] = choices.get("owner") or party
+            named["purpose"] = choices.get("purpose") or asked.purpose
+            party = party or asked.party
+        wanted = _request(document, data, party, named)
+        return _try_out(wanted, opened, backend, varied)
+
+
+@public
 def run(
     policy: PolicyDocument | PolicyInCode | AnyPath,
     *,
     data: Mapping[str, AnyPath | ArrowStream],
     party: str,
     out: AnyPath,
+    replace: bool = False,
     watch: Watch | None = None,
     **choices: Unpack[Choices],
 ) -> Outcome:
@@ -367,7 +433,10 @@ def run(
             `#` and the name of a sheet or table behind it; with the URI of any of these in a store, or of
             a table of PostgreSQL; or with a data frame of pandas, Polars or Arrow.
         party: who asks, an IRI that is trusted.
-        out: the folder to make; it must not exist.
+        out: the folder to make; it must not exist, or hold a version of the same output that is replaced.
+        replace: only for the owner of the data: the policy takes the place of what its owner has in force
+            under its uid, and the version that is in `out` moves to a folder beside, such as
+            `out.version-1`. It stays on record, and what it was charged stays charged.
         watch: notified of each phase as it begins.
         **choices: see `Choices`.
 
@@ -387,6 +456,7 @@ def run(
     wanted = _request(policy, data, party, choices)
     backend = _engine_chosen(choices)
     with using(choices.get("registry", DEFAULT_REGISTRY)) as opened:
+        wanted = dataclasses.replace(wanted, replaces=replace)
         return _engine.run(wanted, on_disk(os.fspath(out), "out (--out)"), opened, backend, watch)
 
 
@@ -451,9 +521,15 @@ def _as_json(asked: Mapping[str, object]) -> bytes:
 
 
 @public
-def explain(plan: AnyPlan, *, as_json: bool = False) -> str:
-    """Explain a plan, as text or as JSON."""
-    return explanations.to_json(plan) if as_json else explanations.to_text(plan)
+def explain(plan: AnyPlan, *, as_json: bool = False, verbose: bool = False) -> str:
+    """Explain a plan, as text or as JSON; without what only the data shows.
+
+    Args:
+        plan: of any kind.
+        as_json: for programs, always with everything.
+        verbose: as text, list each of many alike columns and warnings by itself.
+    """
+    return explanations.to_json(plan) if as_json else explanations.to_text(plan, in_full=verbose)
 
 
 def _request(

@@ -8,7 +8,9 @@ import pytest
 
 from smalti.errors import PolicyError
 from smalti.policy.findings.codes import BY_CODE, TABLE
+from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.render import render_human, render_json
+from smalti.policy.model.model import Where
 from smalti.policy.read.parse import load, parse, require
 
 HERE = Path(__file__).parent
@@ -86,3 +88,22 @@ def test_every_code_is_used_and_every_used_code_is_in_the_table() -> None:
     files = [*(root / "policy").rglob("*.py"), root / "src" / "smalti" / "checking.py"]
     source = "".join(path.read_text() for path in files if path.name != "codes.py")
     assert [code for code in BY_CODE if f'"{code}"' not in source] == []
+
+
+def test_many_alike_warnings_are_one_line_and_errors_never() -> None:
+    def finding(line: int, severity: Severity = Severity.WARNING, code: str = "P508") -> Diagnostic:
+        return Diagnostic(code, severity, f"finding {line}", Where("p.jsonld", line, 1))
+
+    findings = [*map(finding, range(1, 10)), finding(10, code="P504")]
+    findings += [finding(line, Severity.ERROR, "P610") for line in range(20, 30)]
+    shown = render_human(findings, "", in_full=False).splitlines()
+    assert shown[:3] == [f"p.jsonld:{line}:1: warning[P508] finding {line}" for line in (1, 2, 3)]
+    assert shown[3] == (
+        "p.jsonld: warning[P508] 6 more like these, at lines 4, 5, 6, 7, 8, 9; `--verbose` shows them"
+    )
+    assert shown[4:] == [
+        "p.jsonld:10:1: warning[P504] finding 10",
+        *(f"p.jsonld:{line}:1: error[P610] finding {line}" for line in range(20, 30)),
+    ]
+    assert len(render_human(findings, "").splitlines()) == len(findings)
+    assert len(json.loads(render_json(findings))) == len(findings)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @click.option("--together", is_flag=True,
               help="All of them are one owner's: warn of rules that prohibitions of other policies"
                    " contradict.")  # fmt: skip
+@click.option("--verbose", is_flag=True, help="Show each of many alike warnings and notes by itself.")
 @click.option("--strict", is_flag=True, help="Exit with code 1 on warnings, too.")
 @bind_option
 @format_option("human", "json", "sarif", "github")
@@ -43,6 +44,7 @@ def check(  # noqa: PLR0913, PLR0917 (its options)
     vocabularies: tuple[str, ...],
     together: bool,
     strict: bool,
+    verbose: bool,
     bound: tuple[str, ...],
     shown_as: str,
 ) -> int:
@@ -61,12 +63,12 @@ def check(  # noqa: PLR0913, PLR0917 (its options)
     checked = check_documents(
         files, described, list(map(Path, vocabularies)), binding=binding, together=together
     )
-    click.echo(_shown(checked, shown_as), nl=False)
+    click.echo(_shown(checked, shown_as, in_full=verbose), nl=False)
     fine = all(document.is_valid and not (strict and document.has_warnings) for document in checked)
     return 0 if fine else FINDINGS
 
 
-def _shown(checked: "tuple[CheckedDocument, ...]", shown_as: str) -> str:
+def _shown(checked: "tuple[CheckedDocument, ...]", shown_as: str, *, in_full: bool) -> str:
     from smalti.policy.findings import render, reports
 
     findings = tuple(finding for document in checked for finding in document.diagnostics)
@@ -78,14 +80,16 @@ def _shown(checked: "tuple[CheckedDocument, ...]", shown_as: str) -> str:
         case "github":
             annotations = reports.render_github(findings)
             return annotations + "\n" if annotations else ""
-    return "".join(f"{part}\n" for document in checked for part in _paragraphs(document))
+    return "".join(f"{part}\n" for document in checked for part in _paragraphs(document, in_full=in_full))
 
 
-def _paragraphs(document: "CheckedDocument") -> list[str]:
+def _paragraphs(document: "CheckedDocument", *, in_full: bool) -> list[str]:
     from smalti.policy.findings import render
 
-    paragraphs = [render.render_human(document.diagnostics, document.text)] if document.diagnostics else []
-    return [*paragraphs, *document.descriptions]
+    if not document.diagnostics:
+        return list(document.descriptions)
+    findings = render.render_human(document.diagnostics, document.text, in_full=in_full)
+    return [findings, *document.descriptions]
 
 
 @click.command()

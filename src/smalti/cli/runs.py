@@ -48,7 +48,8 @@ def _engine_options(command: Command) -> Command:
     return command
 
 
-def _run_options(command: Command) -> Command:
+def run_options(command: Command) -> Command:
+    """The options of a request for a run."""
     for option in (
         _advanced("--cut-threshold", setting="cut_threshold", type=click.IntRange(0), default=256,
                   show_default=True, metavar="T",
@@ -90,7 +91,10 @@ def _run_options(command: Command) -> Command:
     return command
 
 
-_workspace_option = click.option(
+verbose_option = click.option(
+    "--verbose", is_flag=True, help="List each of many alike columns and warnings by itself."
+)
+workspace_option = click.option(
     "--workspace", cls=AdvancedOption, setting="workspace", metavar="DIR", type=PLACE,
     help="Folder for private temporary files; on a cluster one that all workers see."
     "  [default: the system's folder for temporary files]",
@@ -101,9 +105,10 @@ _workspace_option = click.option(
 @click.argument("policy", metavar="POLICY", type=PLACE)
 @agreement_option
 @bind_option
-@_run_options
-@_workspace_option
+@run_options
+@workspace_option
 @asker_options(required=False)
+@verbose_option
 @registry_option
 @format_option("human", "json")
 def plan(policy: str, **options: Any) -> int:
@@ -117,13 +122,13 @@ def plan(policy: str, **options: Any) -> int:
 def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
     from smalti import api
 
-    shown_as = options.pop("shown_as")
+    shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
     document, bound = _loaded(policy, options)
     planned = api.plan(document, **bound)
     if planned.plan is None:
         _show_denial(planned.decision, shown_as)
         return FINDINGS
-    _show_plan(planned, as_json=shown_as == "json")
+    _show_plan(planned, as_json=shown_as == "json", in_full=verbose)
     if is_dry_run and planned.obstacle is not None:
         click.echo(f"the run would stop: {planned.obstacle}", err=True)
         return FINDINGS
@@ -137,7 +142,7 @@ def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dic
     from smalti.policy.decide.names import iri
 
     bind, agreement = pairs(options.pop("bound")), options.pop("agreement")
-    bound = _bound(options)
+    bound = bound_options(options)
     for role, party in (("party (--as)", bound["party"]), ("owner (--owner)", bound["owner"])):
         if party is not None:
             iri(party, role)
@@ -172,24 +177,29 @@ def _named_by(document: "PolicyDocument", data: Mapping[str, str]) -> Mapping[st
 @click.command(cls=TunedCommand, epilog=PARTIES)
 @click.argument("policy", metavar="POLICY", type=PLACE)
 @click.option("--out", cls=SettingOption, setting="out", required=True, metavar="DIR", type=PLACE,
-              help="The output folder; it must not exist.")  # fmt: skip
+              help="The output folder; it must not exist, unless with --replace.")  # fmt: skip
+@click.option("--replace", is_flag=True,
+              help="For the owner of the data: put the policy in the place of the one in force under its"
+              " uid, and move the version in the output folder beside; it stays on record.")  # fmt: skip
 @click.option(
     "--dry-run", is_flag=True, help="Decide and plan, and show what would stop the run; write nothing."
 )
 @click.option("--job", hidden=True, help="The private folder of an audit that runs by itself.")
 @agreement_option
 @bind_option
-@_run_options
+@run_options
 @asker_options(required=True)
+@verbose_option
 @registry_option
 @format_option("human", "json")
-def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -> int:
+def run(policy: str, out: str, *, replace: bool, dry_run: bool, job: str | None, **options: Any) -> int:
     """Run a policy on data, and record the result: all or nothing.
 
     A run decides the request, transforms the data, verifies the output, certifies and registers it.
     """
     if dry_run:
-        _refuse_taken(out)
+        if not replace:
+            _refuse_taken(out)
         return _plan(policy, workspace=Path(out).parent, is_dry_run=True, **options)
     from smalti import api
     from smalti.json.runs import outcome_json
@@ -197,37 +207,33 @@ def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -
     from smalti.show.runs import show_outcome
     from smalti.show.terminal import console
 
-    shown_as = options.pop("shown_as")
+    shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
     registry = options["registry"]
     document, bound = _loaded(policy, options)
     _show_warnings(document)
     with _progress(job) as watch:
         if job is not None:
             bound["checkpoint"] = watch.checkpoint
-        outcome = api.run(document, out=out, watch=watch, **bound)
+        outcome = api.run(document, out=out, replace=replace, watch=watch, **bound)
         if job is not None and not outcome.decision.is_permitted:
             watch.exit_code = FINDINGS
     if shown_as == "json":
         click.echo(as_json(outcome_json(outcome)), nl=False)
     else:
-        show_outcome(console(), outcome, registry)
+        show_outcome(console(), outcome, registry, in_full=verbose)
     return 0 if outcome.decision.is_permitted else FINDINGS
 
 
-def _show_plan(planned: Any, *, as_json: bool) -> None:
-    from smalti import api
-    from smalti.engine.run.explain import warnings_in
+def _show_plan(planned: Any, *, as_json: bool, in_full: bool) -> None:
+    from smalti.engine.run.explain import to_json, to_text
     from smalti.json.runs import planned_json
     from smalti.show.runs import show_composition
-    from smalti.show.terminal import console, show_warnings
+    from smalti.show.terminal import console
 
-    text = api.explain(planned.plan, as_json=as_json)
     if as_json:
-        click.echo(planned_json(text, planned), nl=False)
+        click.echo(planned_json(to_json(planned.plan), planned), nl=False)
         return
-    click.echo(text, nl=False)
-    of_plan = warnings_in(planned.plan)  # the text says them
-    show_warnings(console(), [warning for warning in planned.warnings if warning not in of_plan])
+    click.echo(to_text(planned.plan, planned.notices, in_full=in_full), nl=False)
     if planned.composition is not None and planned.composition.releases > 1:
         # One alone loses what its plan says, which is more exact.
         show_composition(console(), planned.composition)
@@ -257,7 +263,8 @@ def _progress(job: str | None = None) -> Any:
     return showing_phases()
 
 
-def _bound(options: dict[str, Any]) -> dict[str, Any]:
+def bound_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a command as arguments of the API."""
     from smalti.engine.tables.addresses import SERVERS
     from smalti.engine.tables.stores import SCHEMES
     from smalti.errors import UsageError
@@ -307,7 +314,7 @@ def _show_denial(decision: Any, shown_as: str) -> None:
 @click.argument("output", metavar="FOLDER|IRI", type=PLACE)
 @click.option("--data", metavar="PATH", help="The owner's data: runs the recorded plan again and compares.")
 @_engine_options
-@_workspace_option
+@workspace_option
 @registry_option
 @format_option("human", "json")
 def verify(output: str, data: str | None, registry: str, shown_as: str, **engine: Any) -> int:

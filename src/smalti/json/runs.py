@@ -1,9 +1,11 @@
 """Plans, runs and verifications for programs."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.reports import Report
 from smalti.json.decisions import decision_json
 from smalti.json.registry import version_json
@@ -18,8 +20,10 @@ def outcome_json(outcome: "Outcome") -> Json:
     """The outcome of a run."""
     version, plan = outcome.version, outcome.plan
     document: Json = {
-        "decision": decision_json(outcome.decision), "warnings": list(outcome.warnings)
-    }  # fmt: skip
+        "decision": decision_json(outcome.decision),
+        "warnings": list(outcome.warnings),
+        "notices": notices_json(outcome.notices),
+    }
     if version is not None and plan is not None:
         from smalti.engine.run.explain import promise_of  # noqa: PLC0415 (it comes with the engines)
 
@@ -33,12 +37,24 @@ def outcome_json(outcome: "Outcome") -> Json:
 
 def planned_json(plan: str, planned: "Planned") -> str:
     """A plan in JSON, with all that it warns of and what all releases would have lost together."""
-    document: Json = {**json.loads(plan), "warnings": list(planned.warnings)}
+    document: Json = {
+        **json.loads(plan),
+        "warnings": list(planned.warnings),
+        "notices": notices_json(planned.notices),
+    }
     if planned.obstacle is not None:
         document["obstacle"] = planned.obstacle
     if planned.composition is not None:
         document["composition"] = camel_case(asdict(planned.composition))
     return as_json(document)
+
+
+def notices_json(notices: Iterable[Notice]) -> list[Json]:
+    """Warnings with what they list; `warnings` has them as sentences."""
+    return [
+        {"text": notice.text, "listed": list(notice.listed), "ofData": notice.is_of_data}
+        for notice in notices
+    ]
 
 
 def report_json(report: Report) -> Json:

@@ -9,11 +9,12 @@ from smalti.engine.binding.run_request import Outcome
 from smalti.engine.perturbation.estimate import ColumnEstimate
 from smalti.engine.perturbation.explain import explain_perturbation
 from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.plan.notices import names_shown
 from smalti.show.losses import losses
 from smalti.show.terminal import LABEL, fields
 
 
-def show(out: Console, plan: PerturbationPlan, outcome: Outcome) -> tuple[str, ...]:
+def show(out: Console, plan: PerturbationPlan, outcome: Outcome, *, in_full: bool) -> tuple[str, ...]:
     """Show what was published; return what it does not protect against."""
     explained = explain_perturbation(plan)
     fields(out, ("promise", explained.promise), ("people", explained.respondent))
@@ -22,8 +23,8 @@ def show(out: Console, plan: PerturbationPlan, outcome: Outcome) -> tuple[str, .
         table.add_column(name, overflow="fold")
     for step in explained.columns:
         table.add_row(step.name, step.what, step.noise)
-    for column in explained.dropped:
-        table.add_row(column, "dropped", "")
+    for name in names_shown(explained.dropped, in_full=in_full):
+        table.add_row(name, "dropped", "")
     out.print(table)
     out.print(losses(plan.loss, outcome))
     return explained.not_protected

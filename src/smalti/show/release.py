@@ -19,8 +19,9 @@ _WIDTH = 25
 """Of a drawn interval, in characters."""
 
 
-def show(out: Console, plan: ReleasePlan, outcome: Outcome) -> tuple[str, ...]:
+def show(out: Console, plan: ReleasePlan, outcome: Outcome, *, in_full: bool) -> tuple[str, ...]:
     """Show what was released; return what it does not protect against."""
+    del in_full  # no columns are listed
     explained = explain_release(plan)
     fields(out, ("promise", explained.promise), ("people", explained.respondent))
     for statistic in plan.statistics:

@@ -10,14 +10,14 @@ from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import up
 from smalti.engine.tables.parts import CERTIFICATE_NAME
 from smalti.show.decisions import headline, show_decision
-from smalti.show.terminal import fields, place_of, show_warnings
+from smalti.show.terminal import fields, place_of, show_notices
 
 if TYPE_CHECKING:
     from smalti.engine.plan.any_plan import AnyPlan
     from smalti.engine.run.run import Outcome
 
 
-def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
+def show_outcome(out: Console, outcome: "Outcome", registry: str, *, in_full: bool = False) -> None:
     """Show the decision, what was done, the owner's figures, and where the output is."""
     plan, version = outcome.plan, outcome.version
     if plan is None or version is None:
@@ -25,8 +25,8 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
         return
     folder = version.path
     out.print(Text(headline(outcome.decision), style="bold green"))
-    show_warnings(out, outcome.warnings)
-    not_protected = _show_output(out, plan, outcome)
+    show_notices(out, outcome.notices, in_full=in_full)
+    not_protected = _show_output(out, plan, outcome, in_full=in_full)
     if outcome.report is not None:
         fields(out, *(("owner's view", line) for line in outcome.report.lines("respondents")))
     fields(
@@ -38,9 +38,10 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
     )
 
 
-def _show_output(out: Console, plan: "AnyPlan", outcome: "Outcome") -> tuple[str, ...]:
+def _show_output(out: Console, plan: "AnyPlan", outcome: "Outcome", *, in_full: bool) -> tuple[str, ...]:
     """Show an output by the function `show` of the module with its kind's name; return its limits."""
-    not_protected: tuple[str, ...] = import_module(f"smalti.show.{plan.kind}").show(out, plan, outcome)
+    shown_as = import_module(f"smalti.show.{plan.kind}")
+    not_protected: tuple[str, ...] = shown_as.show(out, plan, outcome, in_full=in_full)
     return not_protected
 
 

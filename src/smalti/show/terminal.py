@@ -9,6 +9,7 @@ from rich.text import Text
 
 from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.lines import labelled
+from smalti.engine.plan.notices import Notice, ordered
 
 LABEL = "bold"
 WIDTH = 110
@@ -51,6 +52,11 @@ def bullet(out: Console, text: str, indent: int = 2) -> None:
 def show_warnings(out: Console, warnings: Iterable[str]) -> None:
     """Print warnings."""
     fields(out, *(("warning", warning) for warning in warnings))
+
+
+def show_notices(out: Console, notices: Iterable[Notice], *, in_full: bool) -> None:
+    """Print warnings, those about this data first; many alike ones as one, unless in full."""
+    show_warnings(out, (text for notice in ordered(notices) for text in notice.shown(in_full=in_full)))
 
 
 def place_of(folder: Path, files: Sequence[PublishedFile]) -> str:

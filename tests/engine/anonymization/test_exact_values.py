@@ -31,10 +31,12 @@ def test_birth_dates_taken_for_text_are_told_and_counted(tmp_path: Path) -> None
     assert any(told in one for one in planned.warnings)
     outcome = run(tmp_path, data)
     assert any(told in one for one in outcome.warnings)
+    counted = "values that appear exactly in the output, alone or in sets: age 60 of 60, city 1 of 1"
+    assert planned.warnings[0] == outcome.warnings[0] == counted, "what concerns this data comes first"
     assert outcome.report is not None
     assert outcome.report.exact == (ExactColumn("age", 60, 60), ExactColumn("city", 1, 0))
     shown = " ".join(smalti("targets", "--as", OWNER, cwd=tmp_path).out.split())
-    assert "alone or in sets; in brackets those in fewer than k rows: age 60 (60), city 1 (0)" in shown
+    assert "in brackets those in fewer than k rows: age 60 of 60 (60), city 1 of 1 (0)" in shown
     published = (tmp_path / "out" / "anonCustomer.csv").read_text()
     assert all(row[1] in published for row in DAYS), "that is what is warned of"
 
@@ -112,4 +114,11 @@ def test_others_are_told_what_the_plan_says_alone(tmp_path: Path) -> None:
     outcome = run(tmp_path, data, "again", owner=None)
     assert outcome.report is None
     assert not any("many of them occur" in one for one in outcome.warnings)
+    assert not any("appear exactly in the output" in one for one in outcome.warnings)
     assert any("sets list every value" in one for one in outcome.warnings)
+    planned = api.plan(
+        small_policy(tmp_path), data={CUSTOMER: data}, party=USER, purpose="marketing",
+        registry=tmp_path / "smalti.sqlite",
+    )  # fmt: skip
+    assert planned.plan is not None
+    assert not any("60 of 60" in one for one in planned.warnings), "counts are the owner's"

@@ -1,0 +1,261 @@
+"""Try a policy out on data: the one driver, stopped before anything is charged, published or recorded.
+
+What a try shows is for the data's owner: figures, and rows of a result that passed verification. So only a
+party that fully owns the data tries it out; what no registry knows is owned by whoever binds it. The
+request is decided as a run's is, and prohibitions, withdrawals and records of a registry hold. Kinds of
+runs that draw at random are not carried out: looking at a draw without a charge would give it away.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from smalti.engine.backends.base import Backend
+from smalti.engine.binding.capability import Capability, capability_of
+from smalti.engine.binding.run_inputs import Granted
+from smalti.engine.binding.run_record import RunUnder, file_name
+from smalti.engine.binding.run_request import Planned, RunRequest, Watch
+from smalti.engine.binding.withheld_columns import DeclaresMoreError, DeniedOnDataError
+from smalti.engine.plan.any_plan import AnyPlan
+from smalti.engine.plan.kinds import granted_kind
+from smalti.engine.plan.known_columns import KnownColumns
+from smalti.engine.plan.notices import Notice
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.plan.reports import OwnerReport
+from smalti.engine.registry.authority import deny_afterwards
+from smalti.engine.registry.commit import scratch_stage
+from smalti.engine.registry.registry import Registry
+from smalti.engine.run.driver import try_production
+from smalti.engine.run.run import (
+    binds_as_owner,
+    decided,
+    described_columns,
+    planned_under,
+    resolved_request,
+)
+from smalti.errors import GuaranteeError, InternalError, PlanError, UsageError, only_ours
+from smalti.policy.decide.decision import Decision, Reason
+
+ROWS_SHOWN: Final = 5
+VARIABLE: Final = ("k", "l")
+"""What can be varied."""
+_BEGINS_SEVERAL: Final = ("[", "{")
+"""How labels of ranges and sets begin; a text that begins so has a backslash before it."""
+_DRAWN: Final = (
+    "it draws at random, so it is not carried out: a look at a draw would lose privacy that no ledger is"
+    " charged for, and another draw would show more"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Varied:
+    """Another number in the place of one of the policy's."""
+
+    word: str
+    """One of `VARIABLE`."""
+    number: int
+    """Above 0."""
+
+    def __str__(self) -> str:
+        return f"{self.word} = {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExactShare:
+    """How much of a generalised column is published as single values."""
+
+    column: str
+    rows: int
+    """Of the output, those that show one value; neither a range nor a set, nor a missing value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A result that passed verification, and is gone; for the data's owner."""
+
+    plan: AnyPlan
+    report: OwnerReport
+    exact: tuple[ExactShare, ...]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    """A few of the output's, spread over it; for the owner's terminal, and no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """The same try with another number."""
+
+    varied: Varied
+    tried: Tried | None
+    problem: str = ""
+    """Why there is no result, where there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What a try shows the data's owner."""
+
+    decision: Decision
+    plan: AnyPlan | None = None
+    """None exactly where the decision does not permit."""
+    notices: tuple[Notice, ...] = ()
+    tried: Tried | None = None
+    """None where nothing was carried out."""
+    variations: tuple[Variation, ...] = ()
+    not_run: str = ""
+    """Why nothing was carried out although it is permitted."""
+    expected_errors: tuple[str, ...] = ()
+    """What the noise of a run would do, where nothing was carried out."""
+    obstacle: str | None = None
+    """Why a run would be denied or refused, where nothing was carried out."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notices as sentences."""
+        return tuple(text for notice in self.notices for text in notice.sentences)
+
+
+@only_ours()
+def try_out(
+    request: RunRequest, registry: Registry, backend: Backend, vary: Sequence[Varied] = ()
+) -> Trial:
+    """Try a policy out on data; nothing is recorded, charged, logged or certified.
+
+    Args:
+        request: of a run.
+        registry: only read; one that logs no decisions (`registry.without_log`).
+        backend: where it works.
+        vary: numbers to take in turn in the place of the policy's, whether they are stronger or weaker.
+
+    Raises:
+        UsageError: the submitter does not fully own the data; or `vary` is for another kind of run.
+        SmaltiError: as `engine.run.run.run`, as far as it gets; not for variations, which say so.
+    """
+    if registry.decision_log is not None:
+        raise InternalError("a try would be logged")
+    if not binds_as_owner(request, registry):
+        raise UsageError(
+            "owner (--owner)",
+            f"{request.submitter} does not own all of `{request.target}`, and a try shows owners figures",
+            "the party that owns the data",
+            "say who you are with --owner or --as; `smalti plan` shows others what a run would do",
+        )
+    request = resolved_request(request, registry)
+    request = replace(
+        request, options=replace(request.options, output_format=OutputFormat.CSV, rows_per_part=None)
+    )
+    columns = described_columns(request)
+    try:
+        return _tried_out(request, registry, backend, vary, columns)
+    except DeclaresMoreError as more:
+        return _tried_out(request, registry, backend, vary, more.columns)
+
+
+def _tried_out(
+    request: RunRequest,
+    registry: Registry,
+    backend: Backend,
+    vary: Sequence[Varied],
+    columns: KnownColumns,
+) -> Trial:
+    decision, granted = decided(request, registry, columns)
+    if granted is None:
+        return Trial(decision=decision)
+    capability = capability_of(granted_kind(granted.permission))
+    if not capability.gives_content_again:
+        return _only_planned(capability, planned_under(request, registry, backend, decision, granted), vary)
+    attempt = _Attempt(request, registry, backend, decision, capability)
+    try:
+        tried, notices = attempt.result(granted)
+    except DeniedOnDataError as refused:
+        return Trial(decision=deny_afterwards(registry, decision, refused.reason))
+    variations = tuple(attempt.variation(granted, varied) for varied in vary)
+    return Trial(decision=decision, plan=tried.plan, notices=notices, tried=tried, variations=variations)
+
+
+def _only_planned(
+    capability: Capability[AnyPlan, object], planned: Planned, vary: Sequence[Varied]
+) -> Trial:
+    if vary:
+        raise UsageError(
+            "vary (--vary)",
+            "the matching permission generalises no rows, and has no k or l",
+            "a permission of k-anonymity or l-diversity",
+            "leave it out",
+        )
+    if planned.decision is None:
+        raise InternalError("a try was planned without a decision")
+    if planned.plan is None:
+        return Trial(decision=planned.decision)
+    return Trial(
+        decision=planned.decision,
+        plan=planned.plan,
+        notices=planned.notices,
+        not_run=_DRAWN,
+        expected_errors=capability.expected_errors(planned.plan),
+        obstacle=planned.obstacle,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What all runs of one try have in common."""
+
+    request: RunRequest
+    registry: Registry
+    backend: Backend
+    decision: Decision
+    capability: Capability[AnyPlan, object]
+
+    def result(self, granted: Granted) -> tuple[Tried, tuple[Notice, ...]]:
+        """Carry out what is granted, verify it, and keep what a try shows of it."""
+        with scratch_stage(self.request.workspace) as stage:
+            under = RunUnder(
+                self.request, self.registry, self.backend, self.decision, granted, stage, Watch(), True
+            )
+            plan, produced = try_production(self.capability, under)
+            if isinstance(produced, Reason):
+                raise DeniedOnDataError(produced)
+            report = self.capability.report_of_rows(produced.report)
+            output = stage.output / file_name(plan.write.output, OutputFormat.CSV)
+            return _kept(plan, report, output), produced.notices
+
+    def variation(self, granted: Granted, varied: Varied) -> Variation:
+        """The same with another number in what is granted; the policy itself stays as it is."""
+        try:
+            other = self.capability.varied(granted.permission, varied.word, varied.number)
+            tried, _ = self.result(replace(granted, permission=other))
+        except (PlanError, GuaranteeError) as refused:
+            return Variation(varied, None, refused.problem)
+        except DeniedOnDataError as denied:
+            return Variation(varied, None, denied.reason.text)
+        return Variation(varied, tried)
+
+
+# --- What is kept of an output
+
+
+def _kept(plan: AnyPlan, report: OwnerReport, output: Path) -> Tried:
+    """What a try shows of a verified output: a few rows, and how many show single values."""
+    generalised = [loss.column for loss in report.losses]
+    wanted = {report.rows_out * place // ROWS_SHOWN for place in range(ROWS_SHOWN)}
+    records = _records(output)
+    header = next(records)
+    places = [header.index(name) for name in generalised]
+    single, rows = dict.fromkeys(places, 0), []
+    for number, record in enumerate(records):
+        for place in places:
+            label = record[place]
+            single[place] += bool(label) and not label.startswith(_BEGINS_SEVERAL)
+        if number in wanted:
+            rows.append(record)
+    shares = tuple(ExactShare(name, single[place]) for name, place in zip(generalised, places, strict=True))
+    return Tried(plan, report, shares, header, tuple(rows))
+
+
+def _records(output: Path) -> Iterator[tuple[str, ...]]:
+    """The records of a file as smalti writes it."""
+    with output.open(encoding="utf-8", newline="") as file:
+        yield from map(tuple, csv.reader(file, strict=True))
