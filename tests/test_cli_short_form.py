@@ -192,7 +192,9 @@ def test_mistakes_in_code_have_places_in_the_short_form() -> None:
             use()
 
 
-@pytest.mark.parametrize("value", [{1, 2}, float("nan"), object(), {1: 2}, b"x"], ids=str)
+@pytest.mark.parametrize(
+    "value", [{1, 2}, float("nan"), object(), {1: 2}, b"x"], ids=lambda value: type(value).__name__
+)
 def test_values_that_policies_do_not_have_are_refused(value: object) -> None:
     with pytest.raises(SmaltiError) as error:
         api.new_policy(target=CUSTOMER).anonymize(k=value)

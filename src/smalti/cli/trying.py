@@ -24,10 +24,10 @@ from smalti.cli.runs import bound_options, run_options, verbose_option, workspac
               " none]")  # fmt: skip
 @format_option("human", "json")
 def try_(policy: str, **options: Any) -> int:
-    """Show the data's owner what a run would give: achieved k and l, losses, and a few published rows.
+    """Show the owner of the data what a run would give.
 
-    It is a run that stops before it publishes: without registry and output folder, and nothing is recorded
-    or charged. --as and --purpose are the policy's when not given. Only the data's owner may try: where the
+    That is: achieved k and l, losses, and a few published rows. It is a run that stops before it publishes:
+    without registry and output folder, and nothing is recorded or charged. --as and --purpose are the policy's when not given. Only the data's owner may try: where the
     registry knows the data, say who you are with --owner (or --as). Rows are shown on the terminal only,
     never in JSON. What draws at random is planned only.
     """
