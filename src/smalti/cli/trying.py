@@ -27,9 +27,10 @@ def try_(policy: str, **options: Any) -> int:
     """Show the owner of the data what a run would give.
 
     That is: achieved k and l, losses, and a few published rows. It is a run that stops before it publishes:
-    without registry and output folder, and nothing is recorded or charged. --as and --purpose are the policy's when not given. Only the data's owner may try: where the
-    registry knows the data, say who you are with --owner (or --as). Rows are shown on the terminal only,
-    never in JSON. What draws at random is planned only.
+    without registry and output folder, and nothing is recorded or charged. --as and --purpose are the
+    policy's when not given. Only the data's owner may try: where the registry knows the data, say who you
+    are with --owner (or --as). Rows are shown on the terminal only, never in JSON. What draws at random is
+    planned only.
     """
     from smalti import api
     from smalti.json.text import as_json
