@@ -524,7 +524,10 @@ def _undo(registry: Registry, intent: Intent) -> None:
         shutil.rmtree(intent.stage / "output", ignore_errors=True)
         moved = _put_back(registry, intent)
     # The intent goes last: until then, the next recovery does this again.
-    registry.intents.abandon(intent.run, moved)
+    if moved is None:
+        registry.intents.abandon(intent.run)
+    else:
+        registry.intents.abandon_beside(intent.run, moved)
 
 
 def _put_back(registry: Registry, intent: Intent) -> TakenOver | None:

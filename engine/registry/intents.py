@@ -68,18 +68,20 @@ class Intents:
             paths = connection.execute(published.union(begun)).scalars().all()
         return frozenset(Path(path).parent for path in paths)
 
-    def abandon(self, run: str, moved: TakenOver | None = None) -> None:
-        """Forget an intent whose files have been removed.
-
-        Args:
-            run: of the intent.
-            moved: a version whose folder it moved, and which cannot be put back.
-        """
+    def abandon(self, run: str) -> None:
+        """Forget an intent whose files have been removed."""
 
         def write(connection: Connection, _: None) -> None:
             _versions.end_intent(connection, run)
-            if moved is not None:
-                _versions.set_place(connection, moved)
+
+        self._shared.database.change(unchecked, write)
+
+    def abandon_beside(self, run: str, moved: TakenOver) -> None:
+        """The same, where it moved the folder of a version that cannot be put back."""
+
+        def write(connection: Connection, _: None) -> None:
+            _versions.end_intent(connection, run)
+            _versions.set_place(connection, moved)
 
         self._shared.database.change(unchecked, write)
 
