@@ -3,12 +3,15 @@
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
+from smalti.engine.arguments import public
 from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, Timing
 from smalti.engine.plan.plan import OutputFormat, Respondent
+from smalti.engine.plan.published_columns import PublishedColumn
+from smalti.engine.plan.reading import ReadingChoices, reading_of
 from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.tables.stores import StoredObject
@@ -19,6 +22,9 @@ from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
     from smalti.engine.plan.values import NoisyValue
 
 
@@ -143,6 +149,52 @@ class Outcome:
     """Of a release: what it and all earlier ones about the same respondents lose together."""
     values: "tuple[NoisyValue, ...]" = ()
     """Of a release: what was published, in the order of the table."""
+    published: tuple[PublishedColumn, ...] = ()
+    """What the certificate says of how columns are published."""
+
+    @public
+    def to_arrow(self, **choices: Unpack[ReadingChoices]) -> "pa.Table":
+        """The published table as `smalti.read_published` reads it: labels are numbers, dates and lists.
+
+        Args:
+            **choices: see `ReadingChoices`.
+
+        Raises:
+            UsageError: nothing was published, or it is a model.
+            DataError: the published files are no longer there as they were.
+        """
+        return self._as_frame("arrow", choices)
+
+    @public
+    def to_pandas(self, **choices: Unpack[ReadingChoices]) -> "pd.DataFrame":
+        """As `to_arrow`, as a data frame of pandas.
+
+        Raises:
+            BackendError: pandas is not installed.
+        """
+        frame: pd.DataFrame = self._as_frame("pandas", choices)
+        return frame
+
+    @public
+    def to_polars(self, **choices: Unpack[ReadingChoices]) -> Any:
+        """As `to_arrow`, as a data frame of Polars.
+
+        Raises:
+            BackendError: Polars is not installed.
+        """
+        return self._as_frame("polars", choices)
+
+    def _as_frame(self, library: str, choices: ReadingChoices) -> Any:
+        if self.version is None:
+            raise UsageError(
+                "outcome", "nothing was published", "a permitted run", "`outcome.decision` says why not"
+            )
+        from smalti.engine.tables.frames import as_frame  # noqa: PLC0415 (only then)
+        from smalti.engine.tables.published import published_table  # noqa: PLC0415
+        from smalti.engine.tables.published_files import source_of  # noqa: PLC0415
+
+        source, reading = source_of(self.version.path, self.version.files), reading_of(choices)
+        return as_frame(library, lambda: published_table(source, self.published, reading))
 
 
 class Watch:

@@ -43,6 +43,7 @@ from smalti.policy.model.model import Policy
 from smalti.policy.read import parse as parsing
 from smalti.policy.read.inheritance import Stored, nothing_stored
 from smalti.policy.say.bind import bound_document
+from smalti.published import read_published
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
 from smalti.vocab.terms import IRI
 from smalti.vocab.words import Kind
@@ -66,6 +67,7 @@ __all__ = [
     "Recheck",
     "Registry",
     "Request",
+    "Watch",
     "authorize",
     "budget",
     "check",
@@ -78,6 +80,7 @@ __all__ = [
     "parse",
     "plan",
     "query",
+    "read_published",
     "run",
     "verify",
 ]
