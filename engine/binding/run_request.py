@@ -1,14 +1,16 @@
 """The request of a run, its outcome, and a watch on its phases."""
 
+import logging
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
 
 from smalti.engine.arguments import public
 from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, Timing
+from smalti.engine.plan.html import ShownInNotebooks
 from smalti.engine.plan.plan import OutputFormat, Respondent
 from smalti.engine.plan.published_columns import PublishedColumn
 from smalti.engine.plan.reading import ReadingChoices, reading_of
@@ -18,6 +20,7 @@ from smalti.engine.tables.stores import StoredObject
 from smalti.errors import InternalError, UsageError
 from smalti.policy.decide.decision import Decision, Fact, Stated
 from smalti.policy.findings.diagnostics import Diagnostic
+from smalti.policy.findings.html import table
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
 
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from smalti.engine.plan.values import NoisyValue
+
+_LOG: Final = logging.getLogger("smalti.run")
+_FEW: Final = 3
+"""Files that a notebook names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +138,15 @@ class Planned:
     obstacle: str | None = None
     """The reason why a run of this plan would be denied or refused, if the data shows one."""
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the decision, warnings and the plan's explanation."""
+        decision = "" if self.decision is None else self.decision._repr_html_()
+        notes = [("warning", warning) for warning in self.warnings]
+        if self.obstacle is not None:
+            notes.append(("obstacle", self.obstacle))
+        plan = self.plan._repr_html_() if isinstance(self.plan, ShownInNotebooks) else ""
+        return decision + (table(notes) if notes else "") + plan
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -184,6 +200,19 @@ class Outcome:
         """
         return self._as_frame("polars", choices)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the decision, what was published, and figures where the submitter may see them."""
+        if self.version is None:
+            return self.decision._repr_html_()
+        figures = () if self.report is None else self.report.lines("respondents")
+        rows = [
+            ("target", f"{self.version.target} version {self.version.number}"),
+            ("files", ", ".join(file.name for file in self.version.files[:_FEW])),
+            *(("warning", warning) for warning in self.warnings),
+            *(("owner's view", line) for line in figures),
+        ]
+        return self.decision._repr_html_() + table(rows)
+
     def _as_frame(self, library: str, choices: ReadingChoices) -> Any:
         if self.version is None:
             raise UsageError(
@@ -198,14 +227,19 @@ class Outcome:
 
 
 class Watch:
-    """Watches the phases of one run, and keeps their durations."""
+    """Watches the phases of one run, keeps their durations, and logs them (see `docs/how-to/embed.md`)."""
 
     def __init__(self) -> None:
         self._phases: list[tuple[str, float]] = []
 
     def phase(self, name: str) -> None:
         """A phase begins, and the one before it has ended."""
-        self._phases.append((name, time.perf_counter()))
+        now = time.perf_counter()
+        if self._phases:
+            ended, start = self._phases[-1]
+            _LOG.info("phase %s ended after %.3f s", ended, now - start)
+        self._phases.append((name, now))
+        _LOG.info("phase %s begins", name)
 
     def rows(self, count: int) -> None:
         """The input has so many rows; called once the number is known."""
