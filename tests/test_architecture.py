@@ -89,7 +89,7 @@ def test_each_change_of_a_registry_is_checked_by_the_one_way_to_write() -> None:
     }
 
 
-PUBLIC_OF_REGISTRY = 32
+PUBLIC_OF_REGISTRY = 33
 """Methods and properties of `Registry`, for whoever embeds smalti; what the engine asks stands in rooms."""
 
 

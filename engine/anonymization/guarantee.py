@@ -11,7 +11,8 @@ from smalti.engine.anonymization.stated_requirements import (
 from smalti.engine.plan.guarantees import DATASET, Json
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.plan import Plan, Role
-from smalti.transforms.base import Guarantee
+from smalti.engine.plan.published_columns import DeclaredType, LabelForm, PublishedColumn
+from smalti.transforms.base import Datatype, Guarantee
 from smalti.transforms.requirements.registry import judges_of
 
 _REQUIREMENT_TERMS: Final[Mapping[str, Json]] = {
@@ -19,6 +20,12 @@ _REQUIREMENT_TERMS: Final[Mapping[str, Json]] = {
     "parameters": {"@id": "s:requirementParameter", "@container": "@list"},
 }
 """Only certificates with such requirements have these, so that all others keep their bytes."""
+_DATATYPE_TERMS: Final[Mapping[str, Json]] = {
+    "datatypes": {"@id": "s:declaredColumn", "@container": "@set"},
+    "datatype": "s:declaredDatatype",
+    "timeZone": "s:declaredTimeZone",
+}
+"""Likewise of declared datatypes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +33,7 @@ class ColumnForm:
     """How a generalised column is published; whoever sees the output sees it."""
 
     column: str
-    form: str
-    """`ranges`, or `sets of exact values`."""
+    form: LabelForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,9 @@ class ClassGuarantee:
     """The columns kept under the guarantee, by name."""
     released: tuple[str, ...] = ()
     """The columns published outside of the guarantee, on the policy author's responsibility, by name."""
+    declared: tuple[DeclaredType, ...] = ()
+    """What the description declares of published numbers and times. Inferred datatypes are computed
+    from the data, and stay out."""
 
     kind: ClassVar[Kind] = Kind.ANONYMIZATION
     types: ClassVar[tuple[str, ...]] = DATASET
@@ -50,7 +59,8 @@ class ClassGuarantee:
 
     @property
     def terms(self) -> Mapping[str, Json]:
-        return _REQUIREMENT_TERMS if self.promised.more else {}
+        requirements = _REQUIREMENT_TERMS if self.promised.more else {}
+        return {**requirements, **(_DATATYPE_TERMS if self.declared else {})}
 
     @property
     def model(self) -> str:
@@ -64,6 +74,22 @@ class ClassGuarantee:
     def limits(self) -> tuple[str, ...]:
         return limits(self.promised, self.sensitive, self.released)
 
+    @property
+    def published(self) -> tuple[PublishedColumn, ...]:
+        form_of = {form.column: form.form for form in self.label_forms}
+        declared = {each.column: each for each in self.declared}
+        kept = [name for name in declared if name not in self.quasi_identifiers]
+        return tuple(
+            PublishedColumn(
+                name,
+                name in self.quasi_identifiers,
+                form_of.get(name),
+                declared[name].datatype if name in declared else None,
+                declared[name].time_zone if name in declared else None,
+            )
+            for name in (*self.quasi_identifiers, *kept)
+        )
+
     def to_object(self) -> dict[str, Json]:
         more = [requirement_to_object(requirement) for requirement in self.promised.more]
         generalised = [{"name": form.column, "form": form.form} for form in self.label_forms]
@@ -75,6 +101,7 @@ class ClassGuarantee:
             **({"generalised": generalised} if self.label_forms else {}),
             "sensitive": self.sensitive,
             "released": self.released,
+            **({"datatypes": [each.to_object() for each in self.declared]} if self.declared else {}),
         }
 
 
@@ -91,9 +118,22 @@ def label_forms(plan: Plan) -> tuple[ColumnForm, ...]:
     """How each generalised column is published; nothing but what its labels show."""
     texts = text_columns(plan)
     return tuple(
-        ColumnForm(name, "sets of exact values" if name in texts else "ranges")
+        ColumnForm(name, LabelForm.SETS if name in texts else LabelForm.RANGES)
         for name in plan.apply.transform.quasi_identifiers
     )
+
+
+def declared_types(plan: Plan) -> tuple[DeclaredType, ...]:
+    """What is declared of the columns that a plan publishes, in their order there."""
+    declared = (
+        DeclaredType(
+            column.name,
+            column.datatype if column.datatype.is_ordered and not column.is_inferred else None,
+            column.time_zone if column.datatype is Datatype.DATETIME else None,
+        )
+        for column in map(plan.column, plan.write.columns)
+    )
+    return tuple(each for each in declared if each.datatype or each.time_zone)
 
 
 def guarantee_of(plan: Plan) -> ClassGuarantee:
@@ -105,6 +145,7 @@ def guarantee_of(plan: Plan) -> ClassGuarantee:
         label_forms(plan),
         transform.sensitive,
         plan.released,
+        declared_types(plan),
     )
 
 
@@ -122,9 +163,13 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ClassGuarantee:
             tuple(map(requirement_from_object, promised.get("requirements", ()))),
         ),
         tuple(promised.get("quasiIdentifiers", ())),
-        tuple(ColumnForm(column["name"], column["form"]) for column in promised.get("generalised", ())),
+        tuple(
+            ColumnForm(stated["name"], LabelForm(stated["form"]))
+            for stated in promised.get("generalised", ())
+        ),
         tuple(promised.get("sensitive", ())),
         tuple(promised.get("released", ())),
+        tuple(map(DeclaredType.from_object, promised.get("datatypes", ()))),
     )
 
 

@@ -1,26 +1,39 @@
 """The request of a run, its outcome, and a watch on its phases."""
 
+import logging
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
 
+from smalti.engine.arguments import public
 from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, Timing
+from smalti.engine.plan.html import ShownInNotebooks
 from smalti.engine.plan.notices import Notice, sentences
 from smalti.engine.plan.plan import OutputFormat, Respondent
+from smalti.engine.plan.published_columns import PublishedColumn
+from smalti.engine.plan.reading import ReadingChoices, reading_of
 from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.tables.addresses import Location
 from smalti.errors import InternalError, UsageError
 from smalti.policy.decide.decision import Decision, Fact, Stated
 from smalti.policy.findings.diagnostics import Diagnostic
+from smalti.policy.findings.html import table
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
     from smalti.engine.plan.values import NoisyValue
+
+_LOG: Final = logging.getLogger("smalti.run")
+_FEW: Final = 3
+"""Files that a notebook names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +146,15 @@ class Planned:
         """The notices as sentences, one for each column where they are about columns."""
         return sentences(self.notices)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the decision, warnings and the plan's explanation."""
+        decision = "" if self.decision is None else self.decision._repr_html_()
+        notes = [("warning", warning) for warning in self.warnings]
+        if self.obstacle is not None:
+            notes.append(("obstacle", self.obstacle))
+        plan = self.plan._repr_html_() if isinstance(self.plan, ShownInNotebooks) else ""
+        return decision + (table(notes) if notes else "") + plan
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -151,6 +173,65 @@ class Outcome:
     """Of a release: what it and all earlier ones about the same respondents lose together."""
     values: "tuple[NoisyValue, ...]" = ()
     """Of a release: what was published, in the order of the table."""
+    published: tuple[PublishedColumn, ...] = ()
+    """What the certificate says of how columns are published."""
+
+    @public
+    def to_arrow(self, **choices: Unpack[ReadingChoices]) -> "pa.Table":
+        """The published table as `smalti.read_published` reads it: labels are numbers, dates and lists.
+
+        Args:
+            **choices: see `ReadingChoices`.
+
+        Raises:
+            UsageError: nothing was published, or it is a model.
+            DataError: the published files are no longer there as they were.
+        """
+        return self._as_frame("arrow", choices)
+
+    @public
+    def to_pandas(self, **choices: Unpack[ReadingChoices]) -> "pd.DataFrame":
+        """As `to_arrow`, as a data frame of pandas.
+
+        Raises:
+            BackendError: pandas is not installed.
+        """
+        frame: pd.DataFrame = self._as_frame("pandas", choices)
+        return frame
+
+    @public
+    def to_polars(self, **choices: Unpack[ReadingChoices]) -> Any:
+        """As `to_arrow`, as a data frame of Polars.
+
+        Raises:
+            BackendError: Polars is not installed.
+        """
+        return self._as_frame("polars", choices)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the decision, what was published, and figures where the submitter may see them."""
+        if self.version is None:
+            return self.decision._repr_html_()
+        figures = () if self.report is None else self.report.lines("respondents")
+        rows = [
+            ("target", f"{self.version.target} version {self.version.number}"),
+            ("files", ", ".join(file.name for file in self.version.files[:_FEW])),
+            *(("warning", warning) for warning in self.warnings),
+            *(("owner's view", line) for line in figures),
+        ]
+        return self.decision._repr_html_() + table(rows)
+
+    def _as_frame(self, library: str, choices: ReadingChoices) -> Any:
+        if self.version is None:
+            raise UsageError(
+                "outcome", "nothing was published", "a permitted run", "`outcome.decision` says why not"
+            )
+        from smalti.engine.tables.published import published_table  # noqa: PLC0415
+        from smalti.engine.tables.published_files import source_of  # noqa: PLC0415
+        from smalti.engine.tables.published_frames import as_frame  # noqa: PLC0415 (only then)
+
+        source, reading = source_of(self.version.path, self.version.files), reading_of(choices)
+        return as_frame(library, lambda: published_table(source, self.published, reading))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -159,14 +240,19 @@ class Outcome:
 
 
 class Watch:
-    """Watches the phases of one run, and keeps their durations."""
+    """Watches the phases of one run, keeps their durations, and logs them (see `docs/how-to/embed.md`)."""
 
     def __init__(self) -> None:
         self._phases: list[tuple[str, float]] = []
 
     def phase(self, name: str) -> None:
         """A phase begins, and the one before it has ended."""
-        self._phases.append((name, time.perf_counter()))
+        now = time.perf_counter()
+        if self._phases:
+            ended, start = self._phases[-1]
+            _LOG.info("phase %s ended after %.3f s", ended, now - start)
+        self._phases.append((name, now))
+        _LOG.info("phase %s begins", name)
 
     def rows(self, count: int) -> None:
         """The input has so many rows; called once the number is known."""

@@ -23,6 +23,8 @@ from smalti.engine.plan.losses import (
     loss_from_object,
     loss_to_object,
 )
+from smalti.engine.plan.published_columns import PublishedColumn
+from smalti.transforms.base import Datatype
 from smalti.vocab.terms import LOCAL_DIFFERENTIAL_PRIVACY
 
 _TERMS: Final[Mapping[str, Json]] = {
@@ -61,6 +63,11 @@ class LocalGuarantee:
     @property
     def statement(self) -> str:
         return describe(self)
+
+    @property
+    def published(self) -> tuple[PublishedColumn, ...]:
+        numbers = (column.column for column in self.perturbed if isinstance(column, PerturbedNumber))
+        return tuple(PublishedColumn(name, datatype=Datatype.DECIMAL) for name in numbers)
 
     @property
     def limits(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import ClassVar, Final, Literal, Self, TypeAlias
 
+from smalti.engine.plan.html import ShownInNotebooks
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import LOCAL_NEIGHBORS, PlannedLoss
 from smalti.engine.plan.nodes import Steps, node_of
@@ -114,7 +115,7 @@ class WriteReports:
 
 
 @dataclass(frozen=True, slots=True)
-class PerturbationPlan:
+class PerturbationPlan(ShownInNotebooks):
     """Read, drop, take one row of each respondent, perturb, write: the steps of one perturbation.
 
     Neighbouring data differ in what one respondent's row says; the number of respondents is public.

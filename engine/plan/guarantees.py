@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, Protocol, TypeAlias
 
 from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.published_columns import PublishedColumn
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
@@ -54,6 +55,11 @@ class AnyGuarantee(Protocol):
     @property
     def limits(self) -> tuple[str, ...]:
         """What it does not protect against, as sentences for people."""
+        ...
+
+    @property
+    def published(self) -> tuple[PublishedColumn, ...]:
+        """The columns of the output that it says something of; all others are published as plain texts."""
         ...
 
     def to_object(self) -> Mapping[str, Json]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
+from smalti.engine.plan.html import ShownInNotebooks
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.nodes import Steps, fields_of, node_of
 from smalti.policy.model.model import LogicalOperator, Operator, Permission
@@ -177,7 +178,7 @@ Node = Read | Filter | Select | Apply | Write
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(ShownInNotebooks):
     """Read, filter, select, apply, write: the steps of one run, in this order."""
 
     kind: ClassVar[Kind] = Kind.ANONYMIZATION

@@ -5,12 +5,16 @@ an index in memory that follows what is stored (`snapshot`). All claims hold wit
 users trust: parties are asserted by the caller, and authentication belongs to whatever embeds this.
 """
 
+import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from typing import Self
+from typing import Final, Self
 
 from smalti.engine.arguments import public_methods
 from smalti.engine.registry._database import Database
@@ -33,6 +37,13 @@ from smalti.engine.registry.withdrawals import Withdrawals
 from smalti.errors import UsageError
 from smalti.policy.model.iris import accepted_spelling, misspelt_iri
 from smalti.vocab.terms import IRI
+
+IN_MEMORY: Final = ":memory:"
+
+
+def _remove(folder: Path, process: int) -> None:
+    if os.getpid() == process:  # a child that was forked leaves its parent's alone
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def check_party(party: IRI) -> None:
@@ -90,12 +101,29 @@ class Registry:
         older registry is migrated when it is first used.
 
         Args:
-            location: a path, or an address such as `postgresql://host/database`.
+            location: a path, or an address such as `postgresql://host/database`; `:memory:` is `memory()`.
             log_decisions: whether each decision is logged (see `decision_log`).
         """
+        if location == IN_MEMORY:
+            return cls.memory()
         is_address = isinstance(location, str) and "://" in location
         database = Database(location if is_address else Path(location))
         return cls(database, DecisionLog.of(database.path) if log_decisions else None)
+
+    @classmethod
+    def memory(cls) -> Self:
+        """A registry for trying: private, empty, and gone when the program ends or nobody uses it any more.
+
+        Everything works as with a registry in a file: it is one, in a folder for temporary files that only
+        this user may enter. What it recorded (versions, owners, policies, charges, the log of decisions
+        and the secret that digests of inputs are keyed with) is lost, so that outputs of its runs are
+        verified later by their own certificates alone, and a budget starts anew with each. Another process
+        does not see it, and a process that is killed leaves the folder behind.
+        """
+        folder = Path(tempfile.mkdtemp(prefix="smalti-registry-"))
+        database = Database(folder / "registry.sqlite")
+        weakref.finalize(database, _remove, folder, os.getpid())
+        return cls(database, DecisionLog.of(database.path))
 
     @property
     def path(self) -> Path | None:

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 from smalti.engine.plan.guarantees import DATASET, LOSS_TERMS, Json
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import StatedLoss, describe_loss, loss_from_object, loss_to_object
+from smalti.engine.plan.published_columns import PublishedColumn
 from smalti.engine.plan.reads import Mechanism
 from smalti.engine.releases.plan import Quantity, ReleasePlan
+from smalti.transforms.base import Datatype
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY
 
@@ -48,6 +50,12 @@ class LossGuarantee:
     @property
     def statement(self) -> str:
         return describe(self)
+
+    @property
+    def published(self) -> tuple[PublishedColumn, ...]:
+        has_texts = not self.noise or any(noise.quantity is Quantity.FREQUENCIES for noise in self.noise)
+        numbers = ("level", *(() if has_texts else ("value",)), "lower", "upper", "confidence")
+        return tuple(PublishedColumn(name, datatype=Datatype.DECIMAL) for name in numbers)
 
     @property
     def limits(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import ClassVar, Self
 
+from smalti.engine.plan.html import ShownInNotebooks
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.nodes import Steps, node_of
@@ -116,7 +117,7 @@ class WriteTable:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleasePlan:
+class ReleasePlan(ShownInNotebooks):
     """Read, filter, bound contributions, aggregate, add noise, write: the steps of one release."""
 
     kind: ClassVar[Kind] = Kind.RELEASE

@@ -130,12 +130,13 @@ def _recorded(
     run_input = compiled.run_input
     if produced.started_at is not None:
         run_input = replace(run_input, at=produced.started_at)
+    guarantee = capability.guarantee(plan)
     record = new_version(
         under,
         plan,
         run_input,
         produced.files,
-        capability.guarantee(plan),
+        guarantee,
         together,
         produced.columns,
         produced.content,
@@ -145,6 +146,17 @@ def _recorded(
     version = publish(registry, under.stage, record)
     if under.request.submitter not in registry.ownership.full(version.target):
         of_plan = capability.plan_notices(plan)
-        return Outcome(under.decision, plan, version, None, of_plan, together, produced.values)
+        return Outcome(
+            under.decision, plan, version, None, of_plan, together, produced.values, guarantee.published
+        )
     notices = produced.notices
-    return Outcome(under.decision, plan, version, version.report, notices, together, produced.values)
+    return Outcome(
+        under.decision,
+        plan,
+        version,
+        version.report,
+        notices,
+        together,
+        produced.values,
+        guarantee.published,
+    )

@@ -1,11 +1,12 @@
 """Decide a request, and hand its grant to the one driver."""
 
+import logging
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
@@ -69,6 +70,9 @@ __all__ = [
     "plan_undecided",
     "run",
 ]
+
+
+_LOG: Final = logging.getLogger("smalti.run")
 
 
 class EngineName(StrEnum):
@@ -319,6 +323,30 @@ def run(
         In each case nothing is published and nothing registered. What a release was charged stays so.
     """
     watch = watch or Watch()
+    try:
+        outcome = _decided_and_run(request, out, registry, backend, watch)
+    except SmaltiError as refused:
+        _LOG.warning("run refused: %s", type(refused).__name__)
+        raise
+    _log_end(outcome, watch)
+    return outcome
+
+
+def _log_end(outcome: Outcome, watch: Watch) -> None:
+    """Log what came of a run: words and sizes of what was published, and no figure of the data."""
+    seconds = sum(timing.seconds for timing in watch.timings)
+    if outcome.version is None:
+        _LOG.info("run ended after %.3f s: %s", seconds, outcome.decision.effect)
+        return
+    files = outcome.version.files
+    size, warnings = sum(file.size for file in files), len(outcome.warnings)
+    published = "run ended after %.3f s: %s, %d files, %d bytes, %d warnings"
+    _LOG.info(published, seconds, outcome.decision.effect, len(files), size, warnings)
+
+
+def _decided_and_run(
+    request: RunRequest, out: Path, registry: Registry, backend: Backend, watch: Watch
+) -> Outcome:
     recover(registry)
     watch.phase("decide")
     request = resolved_request(request, registry)

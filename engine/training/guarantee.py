@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 from smalti.engine.plan.guarantees import LOSS_TERMS, Json
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import StatedLoss, describe_loss, loss_from_object, loss_to_object
+from smalti.engine.plan.published_columns import PublishedColumn
 from smalti.engine.training.attacks import of_family
 from smalti.engine.training.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -55,6 +56,7 @@ class ModelGuarantee:
     terms: ClassVar[Mapping[str, Json]] = _TERMS
     types: ClassVar[tuple[str, ...]] = ("prov:Entity", "dcat:Resource", "odrl:Asset", "s:Model")
     activity: ClassVar[str] = "s:train"
+    published: ClassVar[tuple[PublishedColumn, ...]] = ()
 
     @property
     def statement(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, Self, TypeAlias
 
+from smalti.engine.plan.html import ShownInNotebooks
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.nodes import Steps, node_of
@@ -157,7 +158,7 @@ class WriteModel:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingPlan:
+class TrainingPlan(ShownInNotebooks):
     """Read, drop, take one row of each respondent, train, audit, write: the steps of one training."""
 
     kind: ClassVar[Kind] = Kind.TRAINING

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from smalti.errors import UsageError
+from smalti.policy.findings.html import table
 from smalti.policy.model.iris import is_plain, misspelt_iri, normalised_iri
 from smalti.policy.model.model import (
     NOWHERE,
@@ -294,6 +295,16 @@ class Grant:
         """Whether it has no limit: no rows, no columns withheld or spared, no obligations."""
         return not (self.rows or self.withheld or self.spared or self.obligations)
 
+    def limits_shown(self) -> Iterator[tuple[str, str]]:
+        """Its limits, each with a label, for people; rows and duties are counted."""
+        if self.rows:
+            yield "limit", f"only rows that satisfy {len(self.rows)} condition{'s' * (len(self.rows) > 1)}"
+        if self.withheld:
+            yield "limit", f"without the columns {', '.join(self.withheld)}"
+        if self.spared:
+            yield "limit", f"only if the data has {', '.join(self.spared)}"
+        yield from (("duty", f"{duty.action} [{duty.uid}]") for duty in self.obligations)
+
 
 def owed_later(grant: Grant) -> tuple[Duty, ...]:
     """The obligations of a grant that no plan can contain, and that are not fulfilled yet."""
@@ -361,3 +372,22 @@ class Decision:
     def policies(self) -> tuple[Policy, ...]:
         """The policy of each of `permissions`."""
         return tuple(grant.policy for grant in self.grants)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: who asked what, the effect, its reasons and limits; no value of a fact."""
+        return table(self._shown())
+
+    def _shown(self) -> Iterator[tuple[str, str]]:
+        request = self.request
+        yield "decision", str(self.effect)
+        yield "party", request.party
+        yield "action", request.action
+        yield from (("target", target) for target in request.targets)
+        yield "purpose", request.purpose or "none stated"
+        for reason in self.reasons:
+            where = reason.rule or reason.policy
+            yield "reason", reason.text + (f" [{where}]" if where else "")
+        for grant in self.grants:
+            yield from (("granted by", str(grant.permission.uid)), *grant.limits_shown())
+        if self.is_limited and not self.is_permitted:
+            yield "note", "permitted within limits only, and the caller did not state that it applies them"

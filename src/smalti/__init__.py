@@ -13,20 +13,25 @@ the output, and records it as a new object that later policies can authorize.
     decide       whether a party may perform an action, by the registry, and why
     authorize    the same by policies passed in: pure, for layers that store policies themselves
     parse        the policies of a document's bytes, with every finding
+    read_published   a published table with low, high, mid, missing and sets as typed columns
     verify       verify a published output again
     budget       privacy loss of releases about the same respondents, for owners; `forecast` of more
     query        a query file, read for a release
     estimate     shares and means, from a table of perturbed records
+    Choices      what a run may be asked for besides policy, data and party
+    Watch        is told of each phase of a run
     Registry     policies, owners, outputs with their versions, decisions
 
 Parties are asserted by the caller and trusted; authentication belongs to the program that embeds this.
 """
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from smalti.api import (
         IRI,
+        Choices,
         Decision,
         Diagnostic,
         Effect,
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
         Registry,
         Request,
         Trial,
+        Watch,
         authorize,
         budget,
         check,
@@ -53,14 +59,18 @@ if TYPE_CHECKING:
         parse,
         plan,
         query,
+        read_published,
         run,
         try_out,
         verify,
     )
     from smalti.errors import SmaltiError
 
+    __version__: str
+
 __all__ = [
     "IRI",
+    "Choices",
     "Decision",
     "Diagnostic",
     "Effect",
@@ -75,6 +85,8 @@ __all__ = [
     "Request",
     "SmaltiError",
     "Trial",
+    "Watch",
+    "__version__",
     "authorize",
     "budget",
     "check",
@@ -88,10 +100,15 @@ __all__ = [
     "parse",
     "plan",
     "query",
+    "read_published",
     "run",
     "try_out",
     "verify",
 ]
+
+
+# Whoever wants to see what is logged adds a handler of their own.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
 def __dir__() -> list[str]:
@@ -104,6 +121,10 @@ def __getattr__(name: str) -> Any:
         from smalti.errors import SmaltiError  # noqa: PLC0415
 
         return SmaltiError
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415
+
+        return version("smalti")
     if name in __all__:
         from smalti import api  # noqa: PLC0415
 

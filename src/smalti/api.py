@@ -48,6 +48,7 @@ from smalti.policy.model.model import Policy
 from smalti.policy.read import parse as parsing
 from smalti.policy.read.inheritance import Stored, nothing_stored
 from smalti.policy.say.bind import bound_document
+from smalti.published import read_published
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
 from smalti.trying import asked_by_default, only_read, read_varied
 from smalti.vocab.terms import IRI
@@ -74,6 +75,7 @@ __all__ = [
     "Registry",
     "Request",
     "Trial",
+    "Watch",
     "authorize",
     "budget",
     "check",
@@ -87,6 +89,7 @@ __all__ = [
     "parse",
     "plan",
     "query",
+    "read_published",
     "run",
     "try_out",
     "verify",

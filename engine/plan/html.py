@@ -1,0 +1,19 @@
+"""A plan in a notebook: its explanation, which holds no data value."""
+
+from typing import ClassVar
+
+from smalti.engine.plan.kinds import Kind, capability_module
+from smalti.engine.plan.lines import labelled
+from smalti.policy.findings.html import preformatted
+
+
+class ShownInNotebooks:
+    """A plan whose explanation notebooks show."""
+
+    __slots__ = ()
+    kind: ClassVar[Kind]
+
+    def _repr_html_(self) -> str:
+        """The text of `smalti.explain`."""
+        lines = capability_module(self.kind).CAPABILITY.lines(self)
+        return preformatted("\n".join(line if isinstance(line, str) else labelled(*line) for line in lines))

@@ -1,0 +1,273 @@
+"""Published tables as columns of numbers, dates and lists: what labels say, typed.
+
+Files may be a stranger's: they pass the checks of every input, and what is held at a time is bounded. That
+a file is the one that a run published, and keeps what its certificate promises, is not looked at here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, assert_never
+from zoneinfo import available_timezones
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from smalti.engine.plan.published_columns import LabelForm, PublishedColumn
+from smalti.engine.plan.reading import Reading
+from smalti.engine.tables.description import Source
+from smalti.engine.tables.reading import Contents, inspect, text_batches
+from smalti.errors import DataError, SmaltiError, UsageError, raise_all
+from smalti.transforms.base import Datatype
+from smalti.transforms.values.label_reading import check_ranges, read_ranges, read_sets
+from smalti.transforms.values.texts import ValueFormError, check_values, infer_datatype
+from smalti.transforms.values.typed_values import TooManyDigitsError, typed_bounds, typed_values
+
+_TEXT: Final = pa.large_string()
+_LIST: Final = pa.list_(pa.string())
+_CELL: Final = 8
+"""Bytes that a cell is counted with beside its text."""
+
+Columns = list[tuple[str, pa.ChunkedArray]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The texts of a column, each distinct one once."""
+
+    name: str
+    texts: pa.Array
+    """Large strings; none is missing or empty."""
+    indices: tuple[pa.Array, ...]
+    """By batch, into the texts; null where the value is missing."""
+
+    def spread(self, values: pa.Array) -> pa.ChunkedArray:
+        """A value for each row, from one for each text."""
+        return pa.chunked_array([values.take(part) for part in self.indices], values.type)
+
+
+def published_table(source: Source, stated: Sequence[PublishedColumn], reading: Reading) -> pa.Table:
+    """A published table, typed.
+
+    Args:
+        source: its files.
+        stated: what its certificate says of columns; of all others nothing.
+        reading: what is wanted.
+
+    Returns:
+        In the order of the file: of a column `x` that is generalised to ranges `x.low`, `x.high`, `x.mid`
+        and `x.missing`; of one that is generalised to sets `x.values` and `x.missing`; of any other `x`.
+
+    Raises:
+        DataError: a file cannot be read as its format says, holds something else than labels where these
+            stand, or is larger than wanted; no value is repeated.
+        UsageError: there is no wanted column, a datatype contradicts the certificate, or two columns would
+            have one name.
+    """
+    contents = inspect(source)
+    columns = _wanted(source, contents.header, {column.name: column for column in stated}, reading)
+    problems: list[SmaltiError] = []
+    typed: Columns = []
+    for column, texts in zip(columns, _read(source, contents, columns, reading), strict=True):
+        try:
+            typed += _typed(column, texts, reading)
+        except ValueFormError:
+            problems.append(_not_readable(source, column))
+        except TooManyDigitsError:
+            problems.append(_too_long(source, column))
+    raise_all(problems)
+    _check_names([name for name, _ in typed])
+    return pa.table([values for _, values in typed], names=[name for name, _ in typed])
+
+
+def _wanted(
+    source: Source, header: tuple[str, ...], stated: Mapping[str, PublishedColumn], reading: Reading
+) -> list[PublishedColumn]:
+    """The columns to read, in the order of the file, with what is said of them."""
+    problems: list[SmaltiError] = []
+    names = header if reading.columns is None else reading.columns
+    for name in dict.fromkeys((*names, *reading.datatypes)):
+        if name not in header:
+            problems.append(
+                UsageError(
+                    source.path.name, f"it has no column `{name}`", f"some of {', '.join(header)}",
+                    "name columns as they are published, without `.low` and the like",
+                )
+            )  # fmt: skip
+    for name, column in stated.items():
+        if column.time_zone is not None and column.time_zone not in available_timezones():
+            problems.append(
+                DataError(
+                    f"{source.path.name}, column `{name}`",
+                    "its certificate states an unknown time zone",
+                    "an IANA name",
+                    "take both from their source again, and update this system's time zones",
+                )
+            )
+        if column.is_generalised and name not in header:
+            problems.append(
+                DataError(
+                    source.path.name,
+                    f"the column `{name}` of the certificate is missing",
+                    "the published file",
+                    "take file and certificate from one source",
+                )
+            )
+    raise_all(problems)
+    wanted = [stated.get(name, PublishedColumn(name)) for name in header if name in names]
+    columns = [_with_datatype(column, reading, problems) for column in wanted]
+    raise_all(problems)
+    if not columns:
+        raise UsageError("columns", "none is named", f"some of {', '.join(header)}")
+    return columns
+
+
+def _with_datatype(
+    column: PublishedColumn, reading: Reading, problems: list[SmaltiError]
+) -> PublishedColumn:
+    datatype, form = reading.datatypes.get(column.name, column.datatype), column.form
+    if column.is_generalised and form is None and datatype is not None:
+        form = LabelForm.RANGES if datatype.is_ordered else LabelForm.SETS
+    if column.is_generalised and form is None:
+        problems.append(
+            UsageError(
+                f"column `{column.name}`",
+                "its certificate, of an earlier smalti, does not say how it is generalised",
+                "the datatype of what it holds",
+                f'pass `datatypes={{"{column.name}": "integer"}}`, or "string" where it holds texts',
+            )
+        )
+    elif form is not None and datatype is not None and datatype.is_ordered != (form is LabelForm.RANGES):
+        problems.append(
+            UsageError(
+                f"column `{column.name}`",
+                f"it is stated to be `{datatype}`, and is generalised to {form}",
+                "a datatype of numbers or times for ranges, `string` for sets",
+                "leave it out of `datatypes`",
+            )
+        )
+    return PublishedColumn(column.name, column.is_generalised, form, datatype, column.time_zone)
+
+
+def _read(
+    source: Source, contents: Contents, columns: Sequence[PublishedColumn], reading: Reading
+) -> list[_Texts]:
+    """The texts of some columns, a bounded piece of the files at a time."""
+    places = [contents.header.index(column.name) for column in columns]
+    empty = pa.array([], _TEXT).dictionary_encode()
+    encoded: list[list[pa.DictionaryArray]] = [[empty] for _ in columns]
+    size = 0
+    for batch in text_batches(source, contents, places):
+        size += sum(column.nbytes for column in batch.columns[1:]) + _CELL * batch.num_rows * len(columns)
+        if size > reading.most_bytes:
+            raise DataError(
+                source.path.name,
+                f"reading it takes more than {reading.most_bytes} bytes of memory",
+                "a smaller table",
+                "read some columns with `columns=`, or allow more with `max_bytes=`",
+            )
+        for parts, column in zip(encoded, batch.columns[1:], strict=True):
+            parts.append(column.cast(_TEXT).dictionary_encode())
+    return [_unified(column.name, parts) for column, parts in zip(columns, encoded, strict=True)]
+
+
+def _unified(name: str, parts: list[pa.DictionaryArray]) -> _Texts:
+    chunks = pa.chunked_array(parts).unify_dictionaries().chunks
+    return _Texts(name, chunks[0].dictionary, tuple(chunk.indices for chunk in chunks))
+
+
+def _typed(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
+    match column.form:
+        case None:
+            return _kept(column, texts, reading)
+        case LabelForm.RANGES:
+            return _ranges(column, texts, reading)
+        case LabelForm.SETS:
+            return _sets(texts, reading)
+        case _:
+            assert_never(column.form)
+
+
+def _kept(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
+    datatype = column.datatype or Datatype.STRING
+    check_values(texts.texts, datatype, column.time_zone)
+    values = typed_values(texts.texts, datatype, column.time_zone, is_exact=reading.is_exact)
+    spread = texts.spread(values)
+    return [(column.name, spread.cast(pa.string()) if datatype is Datatype.STRING else spread)]
+
+
+def _ranges(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
+    ranges, zone = read_ranges(texts.texts), column.time_zone
+    datatype = column.datatype or _inferred(pa.concat_arrays([ranges.low, ranges.high]), zone)
+    check_ranges(ranges, datatype, zone)
+    bounds = typed_bounds(ranges.low, ranges.high, datatype, zone, is_exact=reading.is_exact)
+    return [
+        (f"{column.name}{reading.separator}low", texts.spread(bounds.low)),
+        (f"{column.name}{reading.separator}high", texts.spread(bounds.high)),
+        (f"{column.name}{reading.separator}mid", texts.spread(bounds.mid)),
+        (f"{column.name}{reading.separator}missing", _missing(texts, ranges.or_missing)),
+    ]
+
+
+def _inferred(ends: pa.Array, time_zone: str | None) -> Datatype:
+    """What ends of ranges are, by the rule of a plan; they bound the values of the narrowest type, too."""
+    if not len(ends):
+        return Datatype.DECIMAL
+    datatype = infer_datatype(ends, time_zone)
+    if not datatype.is_ordered:
+        raise ValueFormError
+    return datatype
+
+
+def _sets(texts: _Texts, reading: Reading) -> Columns:
+    sets = read_sets(texts.texts)
+    none, count = pa.array([[]], sets.texts.type), len(texts.texts)
+    lists = pa.concat_arrays([sets.texts, none])
+    parts = [lists.take(pc.fill_null(part, count)).cast(_LIST) for part in texts.indices]
+    return [
+        (f"{texts.name}{reading.separator}values", pa.chunked_array(parts, _LIST)),
+        (f"{texts.name}{reading.separator}missing", _missing(texts, sets.or_missing)),
+    ]
+
+
+def _missing(texts: _Texts, or_missing: pa.Array) -> pa.ChunkedArray:
+    """Whether the value may be missing; it is, where there is no label."""
+    return pc.fill_null(texts.spread(or_missing), True)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UsageError(
+            "separator",
+            f"two columns would be called {', '.join(f'`{name}`' for name in twice)}",
+            "names that differ",
+            "pass another one, such as `separator='__'`",
+        )
+
+
+def _not_readable(source: Source, column: PublishedColumn) -> DataError:
+    where = f"{source.path.name}, column `{column.name}`"
+    datatype = column.datatype or Datatype.STRING
+    if column.form is not None:
+        return DataError(
+            where,
+            "something in it is no label of the documented grammar"
+            + (f" for `{datatype}`" if column.datatype is not None else ""),
+            f"{column.form}, as docs/labels.md describes them",
+            "take the published file and its certificate from their source again",
+        )
+    return DataError(
+        where,
+        f"something in it is not a valid {datatype}",
+        "what the certificate or `datatypes` states",
+        f'read it as it is: `datatypes={{"{column.name}": "string"}}`',
+    )
+
+
+def _too_long(source: Source, column: PublishedColumn) -> DataError:
+    return DataError(
+        f"{source.path.name}, column `{column.name}`",
+        "a number has more than 76 digits",
+        "numbers that an exact type has room for",
+        'read it with `decimals="float"`',
+    )

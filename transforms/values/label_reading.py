@@ -1,0 +1,137 @@
+r"""Published labels read again: the ends of ranges and the texts of sets, by the grammar of `labels`.
+
+The verifier has a reader of its own, which shares nothing with this one. Whatever is not of the grammar is
+refused, and no message holds a label.
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from smalti.transforms.base import Datatype
+from smalti.transforms.values.texts import ValueFormError, all_match, keys
+
+TEXT_LIST: Final = pa.large_list(pa.large_string())
+_RANGE: Final = r"(?s)^\[(?P<low>[^\[\]|]+?)\.\.(?P<high>[^\[\]|]+)(?P<end>\|?)\]$"
+_ITEM: Final = r"(?:[^\\|{}]|\\[\\|{}])+"
+_SET: Final = re.compile(rf"\{{({_ITEM}(?:\|{_ITEM})*)(\|?)\}}", re.DOTALL)
+_PIECE: Final = re.compile(r"\\(.)|(\|)|([^\\|]+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeTexts:
+    """The texts of ranges; a single value is a range from itself to itself."""
+
+    low: pa.Array
+    high: pa.Array
+    """Large strings, both; each has the lexical form of one datatype where `check_ranges` says so."""
+    or_missing: pa.Array
+    """Whether the value may also be missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextSets:
+    """The texts that each label lists."""
+
+    texts: pa.Array
+    """Of the type `TEXT_LIST`; bytewise ascending, at least one in each."""
+    or_missing: pa.Array
+    """Whether the value may also be missing."""
+
+
+def read_ranges(labels: pa.Array) -> RangeTexts:
+    """The ends of the labels of an ordered column, as they are written.
+
+    Args:
+        labels: large strings, none of them missing or empty.
+
+    Raises:
+        ValueFormError: some label begins like a range and is none.
+
+    >>> found = read_ranges(pa.array(["[17..34|]", "42"], pa.large_string()))
+    >>> found.low.to_pylist(), found.high.to_pylist(), found.or_missing.to_pylist()
+    (['17', '42'], ['34', '42'], [True, False])
+    """
+    is_range = pc.starts_with(labels, "[")
+    parts = pc.extract_regex(labels, _RANGE)
+    if pc.any(pc.and_(is_range, pc.is_null(parts)), min_count=0).as_py():
+        raise ValueFormError
+    low, high = (
+        pc.if_else(is_range, pc.struct_field(parts, end), labels).cast(pa.large_string())
+        for end in ("low", "high")
+    )
+    or_missing = pc.fill_null(pc.and_(is_range, pc.equal(pc.struct_field(parts, "end"), "|")), False)
+    return RangeTexts(low, high, or_missing)
+
+
+def check_ranges(ranges: RangeTexts, datatype: Datatype, time_zone: str | None) -> None:
+    """Check that both ends are values of a datatype, the lower one first.
+
+    Raises:
+        ValueFormError: some are not.
+    """
+    ends = pa.concat_arrays([ranges.low, ranges.high])
+    if not all_match(ends, datatype):
+        raise ValueFormError
+    places = keys(ends, datatype, time_zone)
+    count = len(ranges.low)
+    if (places[:count] > places[count:]).any():
+        raise ValueFormError
+
+
+def read_sets(labels: pa.Array) -> TextSets:
+    r"""The texts of the labels of a text column.
+
+    Args:
+        labels: large strings, none of them missing or empty.
+
+    Raises:
+        ValueFormError: some label is not of the grammar.
+
+    >>> found = read_sets(pa.array(["{a\\|b|c|}", "\\[x]", "d"], pa.large_string()))
+    >>> found.texts.to_pylist(), found.or_missing.to_pylist()
+    ([['a|b', 'c'], ['[x]'], ['d']], [True, False, False])
+    """
+    read = [_read_text(label) for label in labels.to_pylist()]
+    return TextSets(
+        pa.array([texts for texts, _ in read], TEXT_LIST),
+        pa.array([missing for _, missing in read], pa.bool_()),
+    )
+
+
+def _read_text(label: str) -> tuple[list[str], bool]:
+    match label[:1]:
+        case "{":
+            return _read_set(label)
+        case "\\" if label[1:2] in ("[", "{", "\\") and len(label) > 1:
+            return [label[1:]], False
+        case "[" | "\\" | "":
+            raise ValueFormError
+        case _:
+            return [label], False
+
+
+def _read_set(label: str) -> tuple[list[str], bool]:
+    match = _SET.fullmatch(label)
+    if match is None:
+        raise ValueFormError
+    texts = _items(match[1])
+    encoded = [text.encode() for text in texts]
+    if any(before >= after for before, after in pairwise(encoded)):
+        raise ValueFormError
+    return texts, match[2] == "|"
+
+
+def _items(body: str) -> list[str]:
+    pieces: list[list[str]] = [[]]
+    for piece in _PIECE.finditer(body):
+        escaped, bar, plain = piece.groups()
+        if bar:
+            pieces.append([])
+        else:
+            pieces[-1].append(escaped or plain)
+    return ["".join(parts) for parts in pieces]
