@@ -79,7 +79,7 @@ lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions
 	$(UV_COMPILE) --constraint requirements/constraints.in pyproject.toml requirements/build.in \
 		-o requirements/core.txt
 	$(UV_COMPILE) --constraint requirements/core.txt pyproject.toml \
-		--extra spark --extra postgresql --extra signatures --extra privacy --extra images --extra audit \
+		--extra spark --extra postgresql --extra signatures --extra privacy --extra images --extra frames --extra audit \
 		requirements/build.in requirements/dev.in -o requirements/dev.txt
 	$(UV_COMPILE) requirements/fuzz.in -o requirements/fuzz.txt
 	$(UV_COMPILE_LINUX) pyproject.toml --extra audit-tf requirements/audit-tf.in -o requirements/audit-tf.txt
