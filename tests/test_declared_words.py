@@ -315,7 +315,7 @@ def test_tests_of_policies_state_clauses(tmp_path: Path) -> None:
         "facts": {"http://market.example/Tier": "gold"},
         "accepted": ["http://market.example/Warranty=none"],
         "onBehalfOf": USER,
-        "agreed": "2026-11-01",
+        "agreed": "2025-11-01",
     }
     cases = {
         "policies": ["look.jsonld"],
