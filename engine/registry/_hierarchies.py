@@ -55,7 +55,7 @@ class Vocabularies:
         if key not in self._together:
             own = [self.of(changing[digest]) for digest in key]
             plain = [replace(vocabulary, assets=Relations(), columns=()) for vocabulary in own]
-            self._together[key] = STANDARD.with_(*plain)
+            self._together[key] = STANDARD.with_all(*plain)
         return Declared(key, self._together[key] if key else STANDARD)
 
 
@@ -105,8 +105,41 @@ def check_profiles(
                 name,
                 f"it claims the profile `{profile}`, which {stored.party} has declared",
                 "a profile with an IRI of your own",
-                f"trust the vocabularies of {stored.party} (`smalti vocabulary trust`), or use another IRI",
+                f"use another IRI; in this registry the word is that of {stored.party}",
             )
+
+
+def check_standard(
+    in_force: Iterable[StoredHierarchy],
+    name: str,
+    new: Vocabulary,
+    party: IRI,
+    trusted: Collection[IRI],
+    vocabularies: Vocabularies,
+) -> None:
+    """Refuse what would change a standard word together with the party's own, or what it trusts.
+
+    What others say of the same words refuses nothing: it counts only for whom it is trusted by, and who
+    trusts both sides gets no permission by either (`Hierarchies.with_all`).
+
+    Raises:
+        PolicyError: it would together with the party's own words.
+        UsageError: it would together with a document of somebody whom the party trusts.
+    """
+    others = [stored for stored in in_force if stored.name != name]
+    own = [vocabularies.of(stored) for stored in others if stored.party == party]
+    together = STANDARD.with_(*own, new)
+    for stored in others:
+        if stored.party in trusted and stored.party != party:
+            try:
+                together.with_(vocabularies.of(stored))
+            except PolicyError:
+                raise UsageError(
+                    name,
+                    f"together with {stored.name} of {stored.party}, it would change a standard word",
+                    "words that agree with those of the parties whom the adding party trusts",
+                    f"leave it out, or distrust the vocabularies of {stored.party}",
+                ) from None
 
 
 def check_functions(
@@ -260,7 +293,8 @@ def combined(
 ) -> Hierarchies:
     """The standard hierarchies with the data market's own.
 
-    Of assets, with these memberships alone; of tables, with these columns alone.
+    Of assets, with these memberships alone; of tables, with these columns alone. What their parties say of
+    actions or purposes is disputed where it contradicts itself (`Hierarchies.with_all`).
     """
     own = []
     for hierarchy in stored:
@@ -269,7 +303,7 @@ def combined(
     assets = Relations(broader=pairs)
     if not own and not pairs and not of_tables:
         return STANDARD
-    return STANDARD.with_(*own, Vocabulary(assets=assets, columns=of_tables))
+    return STANDARD.with_all(*own, Vocabulary(assets=assets, columns=of_tables))
 
 
 def store(connection: Connection, document: bytes, digest: str, name: str, party: IRI) -> None:

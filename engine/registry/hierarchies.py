@@ -76,6 +76,8 @@ class Hierarchies:
             stored = _hierarchies.in_force(connection)
             _hierarchies.check_name(stored, name, party)
             _hierarchies.check_profiles(stored, name, vocabulary, party, self._shared.vocabularies)
+            trusted = _authorities.trusted(connection).get(party, _NOBODY)
+            _hierarchies.check_standard(stored, name, vocabulary, party, trusted, self._shared.vocabularies)
             if vocabulary.functions:
                 ever, vocabularies = _hierarchies.listed(connection), self._shared.vocabularies
                 _hierarchies.check_functions(ever, name, vocabulary, party, vocabularies)
@@ -83,11 +85,7 @@ class Hierarchies:
 
         def write(connection: Connection, _: None) -> tuple[StoredHierarchy, ...]:
             _hierarchies.store(connection, document, _policies.digest_of(document), name, party)
-            stored = _hierarchies.in_force(connection)
-            # Raises where they redefine a standard term taken together; nothing is stored then.
-            members = self._shared.facts(connection).memberships
-            _hierarchies.combined(stored, members, self._shared.vocabularies)
-            return stored
+            return _hierarchies.in_force(connection)
 
         stored = self._shared.database.change(check, write)
         return next(hierarchy for hierarchy in stored if hierarchy.name == name)

@@ -31,6 +31,8 @@ from smalti.engine.tables.parts import CERTIFICATE_NAME
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.engine.verify.verifier import PublishedCheck
 from smalti.errors import DataError, GuaranteeError, UsageError, only_ours
+from smalti.policy.decide.names import iri
+from smalti.policy.model.iris import iri_problem, respelled
 from smalti.vocab.terms import IRI
 
 _MOST_BYTES: Final = 1 << 28
@@ -61,7 +63,8 @@ def find_output(registry: Registry, which: str) -> Path:
     """
     if Path(which).is_dir():
         return Path(which)
-    versions = registry.outputs.of(IRI(which))
+    is_iri = not iri_problem(respelled(which))
+    versions = registry.outputs.of(iri(which, "the output")) if is_iri else ()
     if not versions:
         raise UsageError(
             which,

@@ -1,9 +1,11 @@
 """Requests and decisions as frozen values; `authorize` decides."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Final
 
 from smalti.errors import UsageError
 from smalti.policy.findings.html import table
@@ -20,6 +22,13 @@ from smalti.policy.model.model import (
     Where,
 )
 from smalti.vocab.terms import IRI, PLANNED_DUTIES
+
+_HALF: Final = re.compile(r"[\ud800-\udfff]")
+
+
+def _at(time: datetime) -> datetime:
+    """A time to compare; one without a zone is taken as in UTC."""
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +135,8 @@ class Request:
     on_behalf_of: IRI | None = None
     """Whom the accepted clauses bind: the party itself, since nobody else has the role that it asks in."""
     agreed: datetime | None = None
-    """When the agreement was made that the request relies on, with its time zone; None: unknown."""
+    """When the agreement was made that the request relies on, with its time zone, and not after `time`;
+    None: unknown."""
     kept: tuple[Fact, ...] = ()
     """What the registry keeps, by the operands of counts; never the requester's word."""
 
@@ -135,15 +145,17 @@ class Request:
 
         Raises:
             UsageError: it names no target, or one text is given for several; nobody, or somebody else than
-                the requesting party accepts its clauses; `duties` is no reading; or an IRI of it is in
-                another spelling than smalti accepts.
+                the requesting party accepts its clauses; its agreement was made after its time; `duties` is
+                no reading; or an IRI of it is no text.
         """
-        self._check_acceptance()
         object.__setattr__(self, "duties", DutyReading.of(self.duties, "the request"))
         if isinstance(self.targets, str):
             raise UsageError("the request", "its targets are a text", "several IRIs: `targets=(IRI,)`")
         if not self.targets:
             raise UsageError("the request", "it names no target", "at least one")
+        self._check_texts()
+        self._check_acceptance()
+        self._check_agreement()
 
     def check_spelling(self) -> None:
         """Refuse IRIs that no policy can name, where the request comes from outside.
@@ -162,6 +174,25 @@ class Request:
         for fact in self.facts:
             yield fact.operand
             yield from (value.iri for value in fact.values if isinstance(value, Named))
+
+    def _check_texts(self) -> None:
+        """Refuse halves of characters, which no IRI has, and which cannot be compared."""
+        for iri in (*self._named(), *(() if self.on_behalf_of is None else (self.on_behalf_of,))):
+            if isinstance(iri, str) and not iri.isascii() and _HALF.search(iri):
+                written = _HALF.sub("\N{REPLACEMENT CHARACTER}", iri)
+                problem = f"`{written}` has a character that an IRI cannot have"
+                raise UsageError("the request", problem, "IRIs as policies name them")
+
+    def _check_agreement(self) -> None:
+        """Refuse an agreement of the future: its durations would begin when its maker likes."""
+        if self.agreed is None or self.time is None or _at(self.agreed) <= _at(self.time):
+            return
+        raise UsageError(
+            "the request",
+            f"its agreement was made at {self.agreed.isoformat()}, after the request's time",
+            "an agreement that was made before (--agreed)",
+            "leave it out: then what depends on its date is unknown",
+        )
 
     def _check_acceptance(self) -> None:
         if not self.accepted:

@@ -67,8 +67,8 @@ class Hierarchy:
     """The concepts of one kind. Immutable, except for a cache of results."""
 
     __slots__ = (
-        "_above", "_below", "_broader", "_closed", "_columns", "_concepts", "_names", "_related",
-        "_size", "_spelled", "_spelling", "relations",
+        "_above", "_below", "_broader", "_certain", "_closed", "_columns", "_concepts", "_names",
+        "_related", "_size", "_spelled", "_spelling", "relations",
     )  # fmt: skip
 
     def __init__(
@@ -98,6 +98,7 @@ class Hierarchy:
         self._broader: dict[IRI, frozenset[IRI]] = {}
         self._related: dict[IRI, frozenset[IRI]] = {}
         self._size = 0
+        self._certain: Hierarchy | None = None
         self._columns: Edges | None = None
 
     def _name(self) -> dict[IRI, IRI]:
@@ -194,7 +195,9 @@ class Hierarchy:
         >>> STANDARD.actions.covers(USE, READ), STANDARD.actions.covers(READ, USE)
         (True, False)
         """
-        return self.concept(broader) in self.broader(narrower)
+        return self.concept(broader) in self.broader(narrower) and (
+            self._certain is None or self._certain.covers(broader, narrower)
+        )
 
     def relation(self, value: IRI, reference: IRI) -> Finding:
         """Whether what a value names is within what a reference names.
@@ -202,11 +205,12 @@ class Hierarchy:
         Returns:
             `SATISFIED` when the value is the reference or narrower. `UNKNOWN` when it may be: the value is
             broader, or both share a narrower concept, or nothing is said about the value in a hierarchy
-            that is not closed. Otherwise `UNSATISFIED`.
+            that is not closed; or only disputed statements include it. Otherwise `UNSATISFIED`.
         """
         wanted = self.concept(reference)
         if wanted in (self._broader.get(value) or self.broader(value)):
-            return Finding.SATISFIED
+            is_certain = self._certain is None or self._certain.covers(reference, value)
+            return Finding.SATISFIED if is_certain else Finding.UNKNOWN
         if wanted in self.related(value) or not (self._closed or self.defines(value)):
             return Finding.UNKNOWN
         return Finding.UNSATISFIED
@@ -215,7 +219,21 @@ class Hierarchy:
         """The hierarchy with further relations."""
         if relations == Relations():
             return self
-        return type(self)(self.relations + relations, is_closed=self._closed, spelling=self._spelling)
+        more = type(self)(self.relations + relations, is_closed=self._closed, spelling=self._spelling)
+        more._certain = self._certain
+        return more
+
+    def disputed(self, certain: "Hierarchy") -> "Hierarchy":
+        """The hierarchy where those who state its relations contradict each other.
+
+        What any of them relates may be related; nothing is included for certain but by other statements.
+
+        Args:
+            certain: with the relations that nobody disputes.
+        """
+        doubtful = type(self)(self.relations, is_closed=self._closed, spelling=self._spelling)
+        doubtful._certain = certain
+        return doubtful
 
     def with_members(self, pairs: Pairs) -> "Hierarchy":
         """The hierarchy with pairs of a member and a collection; at the cost of the pairs alone."""
@@ -230,6 +248,8 @@ class _Extended(Hierarchy):
     def __init__(self, base: Hierarchy, pairs: tuple[tuple[IRI, IRI], ...]) -> None:
         self._base = base
         super().__init__(Relations(pairs), is_closed=base._closed, spelling=base._spelling)
+        if base._certain is not None:
+            self._certain = base._certain.with_members(pairs)
 
     def _name(self) -> dict[IRI, IRI]:
         return self._base._names
@@ -399,14 +419,25 @@ class Hierarchies:
             PolicyError: a standard action or purpose would get a broader one, or become one with another
                 one: that would widen what other policies grant.
         """
+        both = self.with_all(*vocabularies)
+        _check_standard("action", self.actions, both.actions)
+        _check_standard("purpose", self.purposes, both.purposes)
+        return both
+
+    def with_all(self, *vocabularies: Vocabulary) -> "Hierarchies":
+        """These hierarchies with those of several parties, who may contradict each other.
+
+        Where together they would change a standard action or purpose, all that they say of actions, or of
+        purposes, is disputed: it includes nothing for certain (`Hierarchy.disputed`).
+        """
         added = sum(vocabularies, start=Vocabulary())
         declarations, of_operands = _with_declarations(self, added.declared)
         functions, of_functions = _with_functions(self, added.functions)
         return Hierarchies(
             parties=self.parties.with_(added.parties),
             assets=self.assets.with_(added.assets),
-            actions=_checked("action", self.actions, self.actions.with_(added.actions)),
-            purposes=_checked("purpose", self.purposes, self.purposes.with_(added.purposes)),
+            actions=_undisputed("action", self.actions, self.actions.with_(added.actions)),
+            purposes=_undisputed("purpose", self.purposes, self.purposes.with_(added.purposes)),
             operands=self.operands.union(map(normalised_column, added.operands)),
             columns=_with_columns(self.columns, added.columns),
             profiles=self.profiles | added.profiles,
@@ -498,26 +529,35 @@ def _pairs(table: Mapping[IRI, tuple[IRI, ...]]) -> tuple[tuple[IRI, IRI], ...]:
     return tuple((low, high) for low, above in table.items() for high in above)
 
 
-def _checked(kind: str, before: Hierarchy, after: Hierarchy) -> Hierarchy:
-    """The changed hierarchy; an error where it changes a standard concept."""
+def _undisputed(kind: str, before: Hierarchy, after: Hierarchy) -> Hierarchy:
+    return after if _redefinition(kind, before, after) is None else after.disputed(before)
+
+
+def _check_standard(kind: str, before: Hierarchy, after: Hierarchy) -> None:
+    if (problem := _redefinition(kind, before, after)) is not None:
+        raise problem
+
+
+def _redefinition(kind: str, before: Hierarchy, after: Hierarchy) -> PolicyError | None:
+    """The problem of a hierarchy that changes a standard concept; None: it changes none."""
     standard = (STANDARD.actions if kind == "action" else STANDARD.purposes).relations.concepts
     names: dict[IRI, IRI] = {}
     for iri in sorted(standard & before.relations.concepts if after is not before else ()):
         other = names.setdefault(after.concept(iri), before.concept(iri))
         if other != before.concept(iri):
-            raise PolicyError(
+            return PolicyError(
                 "the data market's vocabulary",
                 f"it makes the standard {kind}s `{other}` and `{iri}` one concept",
                 f"own names for at most one standard {kind}",
             )
         if after.broader(iri) != {after.concept(above) for above in before.broader(iri)}:
-            raise PolicyError(
+            return PolicyError(
                 "the data market's vocabulary",
                 f"it puts the standard {kind} `{iri}` under another {kind}",
                 f"own {kind}s that are narrower than standard ones",
                 f"leave it out: permissions for that {kind} would permit more than they state",
             )
-    return after
+    return None
 
 
 STANDARD: Final = Hierarchies.standard()

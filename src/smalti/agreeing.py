@@ -9,13 +9,13 @@ from smalti.binding import WHERE, binding_of
 from smalti.checking import hierarchies_with
 from smalti.errors import UsageError
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
+from smalti.policy.decide.names import iri
 from smalti.policy.model.binding import Binding
-from smalti.policy.model.iris import iri_problem
+from smalti.policy.model.iris import iri_problem, respelled
 from smalti.policy.model.model import Policy
 from smalti.policy.read.inheritance import Stored, nothing_stored
 from smalti.policy.say.agreeing import agreement_document, offered_policy
 from smalti.policy.say.offer import offer_document
-from smalti.vocab.terms import IRI
 
 
 def agreed_document(
@@ -66,10 +66,10 @@ def offer_text(
 
 
 def _offered(offer: str, binding: Binding, stored: Stored, hierarchies: Hierarchies) -> Policy:
-    if not Path(offer).is_file() and not iri_problem(offer):
+    if not Path(offer).is_file() and not iri_problem(respelled(offer)):
         if binding.parts:
             raise UsageError(WHERE, "a policy in force is bound already", "base=IRI alone")
-        policy = stored(IRI(offer))
+        policy = stored(iri(offer, "the offer"))
         if policy is None:
             raise UsageError(offer, "it is neither a file nor the uid of the issuer's policy in force",
                              "the owner's policy, template or Offer")  # fmt: skip

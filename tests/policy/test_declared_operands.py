@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +12,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import smalti
 from smalti.errors import UsageError
 from smalti.policy.decide.authorize import authorize
 from smalti.policy.decide.conditions import comparisons
@@ -52,6 +53,7 @@ VISITS = IRI("http://example.com/visits")
 LIABILITY, REFERENCE = IRI(CATENAX + "Liability"), IRI(CATENAX + "ContractReference")
 SELL = IRI(ODRL + "sell")
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
 AGREED = datetime(2026, 11, 1, 12, tzinfo=UTC)
 CONTEXT = [
     "http://www.w3.org/ns/odrl.jsonld",
@@ -395,6 +397,17 @@ def test_a_clock_is_the_time_of_the_request(
     assert effect(request(agreed=agreed, facts=(said,)), timed) is expected
 
 
+def test_an_agreement_of_the_future_is_no_agreement() -> None:
+    late = NOW + timedelta(days=1)
+    for agreed in (late, late.replace(tzinfo=None), NOW.astimezone(timezone(timedelta(hours=9))) + SECOND):
+        with pytest.raises(UsageError, match="after the request's time"):
+            request(agreed=agreed)
+    assert request(agreed=NOW).agreed == NOW
+    asked = {"party": LAB, "action": "use", "target": VISITS, "registry": ":memory:"}
+    with pytest.raises(UsageError, match="after the request's time"):
+        smalti.decide(**asked, time="2026-11-25", agreed="2099-01-01")
+
+
 def test_a_count_is_what_the_registry_keeps() -> None:
     few = policy(MARKET, permission=[rule(compared(x("Runs"), "lt", 3))])
     for number, expected in ((None, Effect.DENY), (2, Effect.PERMIT), (3, Effect.DENY)):
@@ -580,6 +593,15 @@ def test_a_stated_fact_is_no_acceptance() -> None:
     assert effect(request(facts=(Fact(LIABILITY, (Text("a"),)),)), permitting) is Effect.DENY
     membership = policy(permission=[rule(compared(CATENAX + "Membership", "eq", "active"))])
     assert effect(accepting(Acceptance(IRI(CATENAX + "Membership"))), membership) is Effect.DENY
+
+
+@pytest.mark.parametrize("part", ["party", "on_behalf_of", "targets", "purpose"])
+def test_half_a_character_is_a_usage_error(part: str) -> None:
+    half = IRI("http://example.com/\ud800")
+    value = (half,) if part == "targets" else half
+    with pytest.raises(UsageError, match="a character that an IRI cannot have") as caught:
+        replace(accepting(AS_STATED), **{part: value})
+    str(caught.value).encode()
 
 
 @pytest.mark.parametrize("behalf", [None, OTHER, OWNER])

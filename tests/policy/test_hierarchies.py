@@ -223,6 +223,31 @@ def test_vocabularies_together_do_not_redefine_what_is_standard() -> None:
         STANDARD.with_(one).with_(other)
 
 
+def test_what_two_parties_say_against_each_other_includes_nothing_for_certain() -> None:
+    one = read(turtle("x:a skos:exactMatch dpv:Marketing . x:c skos:broader dpv:Marketing ."), "one.ttl")
+    other = read(turtle("x:a skos:broader x:b ."), "other.ttl")
+    purposes = STANDARD.with_all(one, other).purposes
+    for value, reference in ((x("a"), MARKETING), (MARKETING, x("a")), (x("c"), MARKETING)):
+        assert purposes.relation(value, reference) is Finding.UNKNOWN
+        assert not purposes.covers(reference, value)
+    assert purposes.relation(MARKETING, x("b")) is Finding.UNKNOWN
+    assert purposes.relation(x("a"), x("a")) is Finding.SATISFIED
+    assert purposes.relation(x("a"), STATISTICAL) is Finding.UNSATISFIED
+    assert purposes.relation(MARKETING, MARKETING) is Finding.SATISFIED
+    assert STANDARD.with_all(one).purposes.covers(MARKETING, x("a"))
+
+
+def test_disputed_actions_stay_so_beside_what_a_policy_says() -> None:
+    one = read(turtle("x:a a odrl:Action ; skos:exactMatch odrl:read ."), "one.ttl")
+    other = read(turtle("x:a a odrl:Action ; skos:exactMatch odrl:use ."), "other.ttl")
+    both = STANDARD.with_all(one, other)
+    for actions in (both.actions, both.actions.with_members([(x("b"), READ)])):
+        assert actions.relation(x("a"), READ) is Finding.UNKNOWN
+        assert actions.relation(USE, READ) is Finding.UNKNOWN
+        assert actions.relation(READ, USE) is Finding.SATISFIED
+    assert both.actions.with_members([(x("b"), READ)]).covers(USE, x("b"))
+
+
 class Counting(Hierarchy):
     """Counts the steps of its searches."""
 

@@ -63,17 +63,13 @@ def targets_list(
     from smalti.cli.opening import open_registry
     from smalti.errors import UsageError
     from smalti.json.text import as_json
+    from smalti.policy.decide.names import iri
     from smalti.show.registry import show_versions
     from smalti.show.terminal import console
-    from smalti.vocab.terms import IRI
 
-    opened = open_registry(registry)
+    opened, by = open_registry(registry), None if party is None else iri(party, "--as")
     versions = _versions(opened, target, policy_uid)
-    owned = {
-        version.run
-        for version in versions
-        if party is not None and _owns_inputs(opened, IRI(party), version)
-    }
+    owned = {version.run for version in versions if by is not None and _owns_inputs(opened, by, version)}
     if party is not None and versions and not owned:
         raise UsageError("--as", f"{party} does not own any of these", "an owner", "leave it out")
     if shown_as == "turtle":

@@ -22,7 +22,7 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.review import reviews
 from smalti.engine.registry.signatures import new_key, sign
 from smalti.engine.registry.submissions import Submission
-from smalti.errors import UsageError
+from smalti.errors import PolicyError, UsageError
 from smalti.policy.decide.decision import Effect, Request
 from smalti.policy.read.parse import parse
 from smalti.vocab import terms
@@ -171,6 +171,81 @@ def test_a_vocabulary_of_the_owner_of_one_target_hides_no_prohibition_on_another
     said = vocabulary(f"<{purpose}> a dpv:Purpose ; skos:broader <{research}> .")
     registry.add_hierarchy(said, "b", second)
     assert not reads(registry, USER, SOURCE, SECOND, purpose=purpose)
+
+
+# --- Words of an owner that a stranger declares first
+
+OWN = IRI("http://org/words/mine")
+RESEARCH = "https://w3id.org/dpv#ResearchAndDevelopment"
+WORDS = {
+    "purpose": (
+        f"<{OWN}> a dpv:Purpose ; skos:exactMatch <{RESEARCH}> .",
+        f"<{OWN}> a dpv:Purpose ; skos:broader dpv:Marketing .",
+    ),
+    "action": (
+        f"<{OWN}> a odrl:Action ; skos:exactMatch odrl:use .",
+        f"<{OWN}> a odrl:Action ; odrl:includedIn odrl:read .",
+    ),
+}
+
+
+def uses_own(registry: Registry, kind: str) -> bool:
+    """Whether a permission for a standard word reaches the owner's word below it."""
+    action, purpose = (OWN, terms.MARKETING) if kind == "action" else (terms.READ, OWN)
+    request = Request(party=USER, action=action, targets=(SOURCE,), purpose=purpose)
+    return decide(registry, request).is_permitted
+
+
+def limited(*rules: str) -> bytes:
+    limit = {
+        "leftOperand": "odrl:purpose",
+        "operator": "isA",
+        "rightOperand": {"@id": f"{terms.DPV}Marketing"},
+    }
+    return world.document("p", *(world.read_rule(rule, constraint=[limit]) for rule in rules))
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_a_strangers_vocabulary_locks_no_owner_out_of_the_owners_words(
+    registry: Registry, kind: str
+) -> None:
+    squatted, own = WORDS[kind]
+    registry.add_policy(limited("yes"), "p", OWNER)
+    registry.add_hierarchy(vocabulary(squatted), "theirs", STRANGER)
+    registry.add_hierarchy(vocabulary(own), "mine", OWNER)
+    assert uses_own(registry, kind)
+    # Who trusts both gets no permission by either, and everything else goes on.
+    registry.trust_authority(OWNER, STRANGER, by=OWNER)
+    assert not uses_own(registry, kind)
+    purpose = IRI(f"{terms.DPV}Marketing")
+    assert reads(registry, USER, SOURCE, purpose=purpose)
+    registry.add_policy(world.document("q", world.read_rule("q", SECOND)), "q", OWNER)
+    assert reads(registry, USER, SECOND)
+    with pytest.raises(UsageError, match="theirs of http://org/other, it would change a standard word"):
+        registry.add_hierarchy(vocabulary(own), "again", OWNER)
+    registry.distrust_authority(OWNER, STRANGER, by=OWNER)
+    assert uses_own(registry, kind)
+
+
+def test_a_prohibition_of_a_disputed_purpose_applies(registry: Registry) -> None:
+    squatted, own = WORDS["purpose"]
+    registry.add_hierarchy(vocabulary(own), "mine", OWNER)
+    registry.add_hierarchy(vocabulary(squatted), "theirs", STRANGER)
+    registry.add_policy(world.document("p", world.read_rule("p")), "p", OWNER)
+    limit = {"leftOperand": "odrl:purpose", "operator": "isA", "rightOperand": {"@id": OWN}}
+    registry.add_policy(forbid("no", SOURCE, constraint=[limit]), "no", OWNER)
+    assert reads(registry, USER, SOURCE, purpose=IRI(RESEARCH))
+    registry.trust_authority(OWNER, STRANGER, by=OWNER)
+    for purpose in (OWN, IRI(RESEARCH), IRI(f"{terms.DPV}Marketing")):
+        assert not reads(registry, USER, SOURCE, purpose=purpose)
+
+
+def test_an_owners_own_words_do_not_contradict_each_other(registry: Registry) -> None:
+    squatted, own = WORDS["purpose"]
+    registry.add_hierarchy(vocabulary(squatted), "first", OWNER)
+    with pytest.raises(PolicyError, match="standard purpose"):
+        registry.add_hierarchy(vocabulary(own), "second", OWNER)
+    registry.add_hierarchy(vocabulary(own), "first", OWNER)
 
 
 # --- What an owner takes back while a run is pending

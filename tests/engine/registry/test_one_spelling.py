@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shell import request, small_document, small_table
 from shell import smalti as cli
 from sqlalchemy import insert, select, update
 
@@ -261,3 +262,25 @@ def test_a_declared_column_has_an_iri_that_policies_can_name(world: World, iri: 
     world.add(policy(READING, uid="0"))
     with pytest.raises(DataError, match="propertyUrl"):
         world.run(way("p"))
+
+
+OF_A_CALLER = "http://example.com/party/gr%C3%B6%C3%9Fe"
+
+
+def test_commands_read_iris_of_callers_in_each_spelling(tmp_path: Path) -> None:
+    """Its owner was told to own nothing, and that the output is none."""
+    output = "http://example.com/gr%C3%B6%C3%9Fe-out"
+    document = small_document(rule={"output": accepted_spelling(output)})
+    (tmp_path / "p.jsonld").write_text(json.dumps(document), encoding="utf-8")
+    owner = accepted_spelling(OF_A_CALLER)
+    ran = cli("run", "p.jsonld", *request(small_table(tmp_path), owner=owner), "--out", "out", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    for party in (owner, OF_A_CALLER):
+        assert cli("targets", "list", "--as", party, cwd=tmp_path).code == 0
+    for which in (output, accepted_spelling(output)):
+        assert cli("verify", which, cwd=tmp_path).code == 0
+        assert cli("targets", "list", which, cwd=tmp_path).code == 0
+    refused = cli("targets", "list", "--as", "not an iri", cwd=tmp_path)
+    assert (refused.code, "is not an absolute IRI" in refused.err) == (2, True)
+    unknown = cli("verify", "not an iri", cwd=tmp_path)
+    assert (unknown.code, "not an output in the registry" in unknown.err) == (2, True)
