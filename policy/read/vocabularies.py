@@ -45,7 +45,7 @@ from smalti.vocab.declarations import (
     OperandDeclaration,
     OperandKind,
 )
-from smalti.vocab.markets import NAMESPACES
+from smalti.vocab.markets import NAMESPACES, words_of_edc
 from smalti.vocab.odrl import OPERATORS_OF, Measured
 from smalti.vocab.terms import (
     ASSIGNEE,
@@ -305,7 +305,7 @@ def _check_own(term: IRI, reading: _Reading, *, is_new: bool = True) -> None:
         return
     if term in STANDARD.profiles:
         reading.fail(f"it claims the profile {quoted(term)}, which smalti ships: {_OWN_WAY_OUT}")
-    elif is_new and canonical(term).startswith(_SHIPPED):
+    elif is_new and (canonical(term).startswith(_SHIPPED) or term in words_of_edc()):
         reading.fail(f"it declares {quoted(term)} anew, in a namespace that is not its own: {_OWN_WAY_OUT}")
 
 
