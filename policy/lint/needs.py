@@ -46,11 +46,19 @@ def needs_of(permission: Permission, hierarchies: Hierarchies) -> Needs:
 def needed_statements(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
     """A note for each permission that depends on what only a request can state."""
     for permission in policy.permissions:
-        text = "; ".join(_parts(needs_of(permission, hierarchies)))
+        needs = needs_of(permission, hierarchies)
+        text = "; ".join(_parts(needs))
         if text:
             message = printable(f"the permission applies only to requests that {text}")
             help_ = "`smalti decide` takes them as --fact, --accept with --on-behalf-of, and --agreed"
-            yield Diagnostic("P624", Severity.NOTE, message, permission.where, help=help_)
+            yield Diagnostic(
+                "P624", Severity.NOTE, message, permission.where, help=help_, lists=_lists(needs)
+            )
+
+
+def _lists(needs: Needs) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    facts, clauses = (tuple(its.iri for its in listed) for listed in (needs.facts, needs.clauses))
+    return (("facts", facts), ("clauses", clauses), ("dates", ("agreed",) * needs.needs_agreement))
 
 
 def _parts(needs: Needs) -> Iterator[str]:

@@ -10,6 +10,7 @@ from smalti.policy.document.nodes import Literal, Node, Property, Value
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model import model
 from smalti.policy.model.anchors import is_anchored
+from smalti.policy.model.binding import UNBOUND
 from smalti.policy.model.iris import is_column_of, normalised_column
 from smalti.policy.model.model import (
     ColumnComparison,
@@ -119,9 +120,14 @@ def _condition(value: Value, kind: str, context: ConditionContext, scope: Scope)
             return False
         return is_foreign_iri(iri, targets)
 
-    way_out = f"a column is named by its IRI, as in `{targets[0]}/...`" if targets else ""
+    way_out = f"a column is named by its IRI, as in `{_column_below(targets[0])}`" if targets else ""
     written = read_comparison(node, kind, is_foreign, scope, way_out)
     return None if written is None else _typed(written, context, scope)
+
+
+def _column_below(target: IRI) -> str:
+    """How a column of a target is named; of a target that is not bound yet, the form alone."""
+    return "TARGET/COLUMN" if target.startswith(UNBOUND) else f"{target}/..."
 
 
 def read_purpose_property(prop: Property, scope: Scope) -> Comparison:
@@ -434,7 +440,7 @@ def _column_comparison(
     name = written.operand_name
     iri = normalised_column(written.operand)
     if not any(is_column_of(target, iri) for target in context.targets):
-        as_column = f", or name a column: `{context.targets[0]}/...`" if context.targets else ""
+        as_column = f", or name a column: `{_column_below(context.targets[0])}`" if context.targets else ""
         _report_unknown(written, as_column, scope)
     if written.operator not in _OF_COLUMNS:
         listed = ", ".join(f"`{operator}`" for operator in sorted(_OF_COLUMNS))

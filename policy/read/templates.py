@@ -84,6 +84,7 @@ def report(policy: Policy, place: Place, findings: Findings) -> None:
         place,
         f"the policy is a template, which grants nothing before these are bound: {shown}{why}",
         f"bind them: {bind_options(parts)}",
+        lists=(("bind", parts),),
     )
 
 

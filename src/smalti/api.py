@@ -172,7 +172,7 @@ def load_policy(
     """
     place = Path(path)
     document = place.read_bytes() if place.is_file() else b""
-    name, binding = os.fspath(path), binding_of(bind or {})
+    name, binding, hierarchies = os.fspath(path), binding_of(bind or {}), STANDARD
     if not document and (as_agreement is None or registry is None or issuer is None):
         parsed = parsing.load(name)
     elif registry is None:
@@ -191,8 +191,13 @@ def load_policy(
             document = _bound(document, name, binding, as_agreement, stored, hierarchies)
             name = os.fspath(as_agreement or name)
             parsed = parse(document, name, stored, hierarchies)
-    warnings = tuple(note for note in parsed.diagnostics if note.severity is Severity.WARNING)
-    return PolicyDocument(parsing.require(parsed), document, name, warnings=warnings)
+    policy = parsing.require(parsed)
+    warnings = [note for note in parsed.diagnostics if note.severity is Severity.WARNING]
+    if policy.permissions and policy.prohibitions:
+        from smalti.policy.lint.overlaps import contradictions  # noqa: PLC0415 (only then)
+
+        warnings += contradictions(policy, hierarchies)
+    return PolicyDocument(policy, document, name, warnings=tuple(warnings))
 
 
 def _bound(

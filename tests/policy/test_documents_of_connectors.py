@@ -6,10 +6,15 @@ from typing import Any
 import pytest
 
 from smalti.errors import PolicyError
+from smalti.policy.decide.authorize import authorize
+from smalti.policy.decide.decision import Acceptance, Effect, Fact, Request
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
+from smalti.policy.findings.render import to_json
+from smalti.policy.lint.needs import needed_statements
+from smalti.policy.lint.overlaps import contradictions
 from smalti.policy.model.binding import NOTHING_BOUND, Binding, unbound
 from smalti.policy.model.meaning import meaning_digest
-from smalti.policy.model.model import Policy
+from smalti.policy.model.model import Policy, Text
 from smalti.policy.read.parse import ParsedDocument, parse, parse_all
 from smalti.policy.read.vocabularies import read_vocabulary
 from smalti.vocab.terms import EDC, IRI, ODRL
@@ -280,3 +285,91 @@ def test_a_check_goes_on_past_an_unknown_profile() -> None:
     (stopped,) = parse_all([(json.dumps(document).encode(), "p")])
     assert {"P317", "P309"} <= {finding.code for finding in stopped.errors}
     assert unbound(checked.policies[0]) == ()
+
+
+# --- What a check says of them
+
+
+def test_a_void_policy_is_mended_as_advised_under_the_contexts_of_a_market() -> None:
+    clause = compared("UsageRestriction", "isAllOf", ["cx.thirdParty.forbidden:1"])
+    document = policy(context=[CX_ODRL, CX])
+    document["permission"][0].pop("constraint")
+    document["prohibition"] = [{"target": T, "action": "use", "constraint": [clause]}]
+    (warning,) = contradictions(understood(document), STANDARD)
+    assert warning.code == "P602"
+    key, value = f"{ODRL}conflict", {"@id": f"{ODRL}prohibit"}
+    assert f'"{key}": {json.dumps(value)}' in warning.help
+    assert not list(contradictions(understood({**document, key: value}), STANDARD))
+
+
+def test_programs_read_what_is_open_and_what_requests_must_state() -> None:
+    limits = [
+        compared("Membership", "eq", "active"),
+        compared("Liability", "eq", "x"),
+        compared(EDC + "inForceDate", "lteq", "contractAgreement+1d"),
+    ]
+    document = policy(*limits, context=[CX_ODRL, CX])
+    del document["permission"][0]["target"]
+    parsed = read(document)
+    (open_parts,) = (to_json(its) for its in parsed.diagnostics if its.code == "P520")
+    assert open_parts["bind"] == ["target", "assigner", "assignee"]
+    (needs,) = map(to_json, needed_statements(parsed.templates[0], STANDARD))
+    market = "https://w3id.org/catenax/2025/9/policy/"
+    assert (needs["facts"], needs["clauses"], needs["dates"]) == (
+        [f"{market}Membership"], [f"{market}Liability"], ["agreed"]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("operand", ["nothing", "http://example.com/ns/unknown"])
+def test_no_advice_shows_a_placeholder(operand: str) -> None:
+    document = policy(compared({"@id": operand}, "eq", "x"))
+    del document["permission"][0]["target"]
+    helps = [its.help for its in read(document).diagnostics if its.code in {"P307", "P508"}]
+    assert len(helps) == 1
+    assert "urn:smalti" not in helps[0]
+    assert "TARGET/COLUMN" in helps[0]
+
+
+def asked(*, fact: Fact | None = None, acceptance: Acceptance | None = None) -> str:
+    """Why a request for what a policy permits is denied."""
+    turtle = f"""
+        @prefix odrl: <{ODRL}> . @prefix smalti: <https://w3id.org/smalti#> .
+        @prefix xsd: <{XSD}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        @prefix x: <http://example.com/ns/> . @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+        x:Class a odrl:LeftOperand ; rdfs:range xsd:string ; smalti:statedBy <{OWNER}> .
+        x:Terms smalti:operandKind smalti:Clause ; rdfs:range xsd:string .
+        x:Region a odrl:LeftOperand ; rdfs:range x:Regions .
+        x:A skos:inScheme x:Regions .
+    """
+    words = STANDARD.with_(read_vocabulary(turtle.encode(), "v.ttl"))
+    limits = []
+    if fact is not None:
+        value = {"@id": "http://example.com/ns/A"} if fact.operand.endswith("Region") else "A"
+        limits.append(compared({"@id": fact.operand}, "eq", value))
+    if acceptance is not None:
+        limits.append(compared({"@id": acceptance.clause}, "eq", "A"))
+    request = Request(
+        party=IRI(LAB), action=IRI(f"{ODRL}use"), targets=(IRI(T),),
+        facts=() if fact is None else (fact,),
+        accepted=() if acceptance is None else (acceptance,),
+        on_behalf_of=None if acceptance is None else IRI(LAB),
+    )  # fmt: skip
+    decision = authorize(request, [understood(policy(*limits), words)], words, explain=True)
+    assert decision.effect is Effect.DENY
+    return " ".join(reason.text for reason in decision.reasons)
+
+
+def test_a_fact_on_the_wrong_word_is_denied_with_the_party_whose_word_counts() -> None:
+    text = asked(fact=Fact(IRI("http://example.com/ns/Class"), (Text("A"),), by=IRI(LAB)))
+    assert f"no `Class` on the word of `{OWNER}` (`--stated-by`)" in text
+
+
+def test_a_clause_that_is_accepted_with_another_value_is_told_so() -> None:
+    text = asked(acceptance=Acceptance(IRI("http://example.com/ns/Terms"), (Text("B"),)))
+    assert "it accepts `Terms` with another value" in text
+
+
+def test_a_value_that_is_no_concept_of_the_scheme_is_told_so() -> None:
+    text = asked(fact=Fact(IRI("http://example.com/ns/Region"), (Text("Atlantis"),)))
+    assert "what the request states for `Region` is none of the concepts of its scheme" in text
+    assert "Atlantis" not in text
