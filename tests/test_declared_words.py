@@ -328,3 +328,20 @@ def test_tests_of_policies_state_clauses(tmp_path: Path) -> None:
     (tmp_path / "cases.json").write_text(json.dumps(cases), encoding="utf-8")
     ran = smalti("test", "cases.json", cwd=tmp_path)
     assert ran.code == 0, ran.out + ran.err
+
+
+def test_a_policy_that_permits_nothing_is_told_when_it_is_added(tmp_path: Path) -> None:
+    rule = {"action": "use", "target": CUSTOMER, "assignee": USER}
+    document = {
+        "@context": "http://www.w3.org/ns/odrl.jsonld",
+        "@type": "Set",
+        "uid": "http://example.com/policy/void",
+        "permission": [{"uid": "http://example.com/policy/void/1", **rule}],
+        "prohibition": [{"uid": "http://example.com/policy/void/2", **rule}],
+    }
+    (tmp_path / "void.jsonld").write_text(json.dumps(document))
+    added = smalti("policy", "add", "void.jsonld", "--as", OWNER, cwd=tmp_path)
+    assert added.code == 0
+    assert "the policy is void, and permits nothing" in " ".join((added.out + added.err).split())
+    (warning,) = (its for its in api.load_policy(tmp_path / "void.jsonld").warnings if its.code == "P602")
+    assert "contradict each other" in warning.message

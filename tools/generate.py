@@ -218,14 +218,30 @@ decision are those that count for its target.
 | clause | is satisfied where the request accepts the clause (`--accept`) for the requesting party (`--on-behalf-of`), as the rule states it or with one value; otherwise unknown, so that a permission does not apply, and a prohibition does. A clause never keeps a prohibition from applying |"""  # noqa: E501
 
 _DATA_SPACES = """\
-These vocabularies are shipped, and count always. Their words are used by their whole IRIs, or with a
-prefix. Profiles: {profiles}."""
+These vocabularies are shipped, and count always. Their words are used by their whole IRIs, by the terms of
+their contexts, or with a prefix that the document defines; this page writes {prefixes}. Profiles:
+{profiles}. A [how-to](how-to/data-spaces.md) shows templates, envelopes, facts and clauses.
+
+These contexts are shipped beside those above. A policy needs one that defines ODRL's words:
+
+{contexts}"""
+
+_CONTEXTS_OF_DATA_SPACES = {
+    contexts.DATASPACE_ODRL_CONTEXT: "the words of ODRL that the Dataspace Protocol and Catena-X use; of"
+    " its actions only `use`, and no left operand: write `odrl:dateTime`",
+    contexts.DATASPACE_CONTEXT: "messages of the Dataspace Protocol, with ODRL's words inside them",
+    contexts.EDC_CONTEXT: "EDC's management API, v0.0.1",
+    contexts.EDC_CONTEXT_2: "EDC's management API, v2, with ODRL's words inside envelopes of policies",
+    contexts.EDC_DATASPACE_CONTEXT: "EDC's words in messages of the Dataspace Protocol: `inForceDate`",
+    contexts.CATENAX_CONTEXT: "Catena-X 2025-9: its action and its left operands; no prefix `odrl` after",
+}
 
 _DOES = {
     OperandKind.FACT: "compares what the request states; nothing stated: unknown",
     OperandKind.CLOCK: "compares the time of the request",
     OperandKind.COUNT: "compares what the registry counts",
-    OperandKind.CLAUSE: "decides nothing; the request must accept it",
+    OperandKind.CLAUSE: "decides nothing; in a permission: applies where the request accepts it; in a"
+    " prohibition: applies, whatever is accepted",
 }
 
 _PURPOSE_TEXT = """\
@@ -319,7 +335,11 @@ def policy_language() -> str:
         "## Vocabularies of a data market",
         _VOCABULARIES.format(table=_statements()),
         "## Words of data spaces",
-        _DATA_SPACES.format(profiles=", ".join(f"`{profile}`" for profile in sorted(markets.PROFILES))),
+        _DATA_SPACES.format(
+            profiles=", ".join(f"`{profile}`" for profile in sorted(markets.PROFILES)),
+            prefixes=", ".join(f"`{its.prefix}:` for `{its.namespace}`" for its in markets.MARKETS),
+            contexts=_table(("context", "defines"), _contexts_of_data_spaces()),
+        ),
         _table(("left operand", "kind", "operators", "value", "meaning", "smalti"), _declared_operands()),
         "## Values",
         *_values(),
@@ -513,6 +533,12 @@ def _statements() -> str:
     """The table of a vocabulary's statements, as the module that reads them has it."""
     lines = (vocabularies.__doc__ or "").splitlines()
     return "\n".join(line.replace("|---|---|", "| --- | --- |") for line in lines if line.startswith("|"))
+
+
+def _contexts_of_data_spaces() -> Iterable[tuple[str, ...]]:
+    for address, context in contexts.ADDRESSES.items():
+        if context in _CONTEXTS_OF_DATA_SPACES:
+            yield f"`{address}`", _CONTEXTS_OF_DATA_SPACES[context]
 
 
 def _declared_operands() -> Iterable[tuple[str, ...]]:

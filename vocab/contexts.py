@@ -2,8 +2,8 @@
 
 Those of data spaces are written after the public specifications, term by term: the Dataspace Protocol
 2025-1 and its ODRL profile, the management API of Eclipse EDC (v0.0.1, and of v2 the envelopes of
-policies), and Catena-X's ODRL profile 2025-9 in the variant without `@protected`, with
-`WarrantyDurationMonths`, as published in September 2025.
+policies), EDC's words in messages of the protocol (v0.0.1), and Catena-X's ODRL profile 2025-9 in the
+variant without `@protected`, with `WarrantyDurationMonths`, as published in September 2025.
 """
 
 from pathlib import Path
@@ -19,6 +19,8 @@ DATASPACE_ODRL_CONTEXT: Final = _HERE / "dspace-odrl.jsonld"
 DATASPACE_CONTEXT: Final = _HERE / "dspace.jsonld"
 EDC_CONTEXT: Final = _HERE / "edc-management.jsonld"
 EDC_CONTEXT_2: Final = _HERE / "edc-management-v2.jsonld"
+EDC_DATASPACE_CONTEXT: Final = _HERE / "edc-dataspace.jsonld"
+"""EDC's own words in messages of the Dataspace Protocol."""
 CATENAX_CONTEXT: Final = _HERE / "catenax-policy.jsonld"
 
 ORDER: Final = (ODRL_CONTEXT, MOSAICROWN_CONTEXT, SMALTI_CONTEXT)
@@ -27,6 +29,7 @@ ORDER: Final = (ODRL_CONTEXT, MOSAICROWN_CONTEXT, SMALTI_CONTEXT)
 RANKS: Final[dict[Path, int]] = {
     EDC_CONTEXT: 0,
     EDC_CONTEXT_2: 0,
+    EDC_DATASPACE_CONTEXT: 0,
     DATASPACE_CONTEXT: 0,
     ODRL_CONTEXT: 1,
     DATASPACE_ODRL_CONTEXT: 1,
@@ -50,14 +53,20 @@ _SHIPPED_POLICY_ADDRESSES: Final[dict[str, Path]] = {
     "http://w3id.org/smalti/context.jsonld": SMALTI_CONTEXT,
 }
 
+_CX: Final = "https://w3id.org/catenax/2025/9/policy/"
+DATASPACE_ODRL: Final = "https://w3id.org/dspace/2025/1/odrl-profile.jsonld"
+CATENAX_ODRL: Final = f"{_CX}odrl.jsonld"
+"""The addresses of ODRL's context that documents of data spaces list."""
+
 ADDRESSES: Final[dict[str, Path]] = {
     **_SHIPPED_POLICY_ADDRESSES,
-    "https://w3id.org/dspace/2025/1/odrl-profile.jsonld": DATASPACE_ODRL_CONTEXT,
+    DATASPACE_ODRL: DATASPACE_ODRL_CONTEXT,
     "https://w3id.org/dspace/2025/1/context.jsonld": DATASPACE_CONTEXT,
     "https://w3id.org/edc/connector/management/v0.0.1": EDC_CONTEXT,
     "https://w3id.org/edc/connector/management/v2": EDC_CONTEXT_2,
-    "https://w3id.org/catenax/2025/9/policy/odrl.jsonld": DATASPACE_ODRL_CONTEXT,
-    "https://w3id.org/catenax/2025/9/policy/context.jsonld": CATENAX_CONTEXT,
+    "https://w3id.org/edc/dspace/v0.0.1": EDC_DATASPACE_CONTEXT,
+    CATENAX_ODRL: DATASPACE_ODRL_CONTEXT,
+    f"{_CX}context.jsonld": CATENAX_CONTEXT,
 }
 
 POLICY_ADDRESSES: Final = tuple(_SHIPPED_POLICY_ADDRESSES)
@@ -70,11 +79,24 @@ PREFERRED: Final[dict[Path, str]] = {
 }
 """The address to write in a new document."""
 
+_INSTEAD_OF_CX: Final = (
+    "leave it out, and write its words with a prefix of the document, as in"
+    ' {"cx-policy": "https://w3id.org/catenax/policy/"} and `cx-policy:Membership`; or, for the words of'
+    f" 2025-9, list `{_CX}odrl.jsonld` and then `{_CX}context.jsonld` in place of it and of ODRL's context"
+)
 FAMILIES: Final[dict[str, str]] = {
-    "https://w3id.org/dspace/": "https://w3id.org/dspace/2025/1/context.jsonld",
-    "https://w3id.org/edc/": "https://w3id.org/edc/connector/management/v0.0.1",
-    "https://w3id.org/tractusx/edc/": "https://w3id.org/edc/connector/management/v0.0.1",
-    "https://w3id.org/tractusx/policy/": "https://w3id.org/catenax/2025/9/policy/context.jsonld",
-    "https://w3id.org/catenax/": "https://w3id.org/catenax/2025/9/policy/context.jsonld",
+    "https://w3id.org/dspace/": "write the version that is shipped:"
+    " `https://w3id.org/dspace/2025/1/context.jsonld`",
+    "https://w3id.org/edc/dspace/": "write the version that is shipped: `https://w3id.org/edc/dspace/v0.0.1`",
+    "https://w3id.org/edc/connector/management/": "write the version that is shipped:"
+    " `https://w3id.org/edc/connector/management/v2`",
+    _CX: f"write the version that is shipped: `{_CX}context.jsonld`",
+    "https://w3id.org/edc/": 'leave it out, and write {"@vocab": "https://w3id.org/edc/v0.0.1/ns/"}, or the'
+    " whole IRIs of its words, as in `https://w3id.org/edc/v0.0.1/ns/inForceDate`",
+    "https://w3id.org/catenax/": _INSTEAD_OF_CX,
+    "https://w3id.org/tractusx/policy/": _INSTEAD_OF_CX,
+    "https://w3id.org/tractusx/": "leave it out, and write the whole IRIs of its words, or a prefix of the"
+    ' document, as in {"tx": "https://w3id.org/tractusx/v0.0.1/ns/"} and `tx:BusinessPartnerGroup`',
 }
-"""Of families whose versions differ: how their addresses begin, with the address that is shipped."""
+"""Of families of contexts: how their addresses begin, with what to do about one that is not shipped. The
+first that fits counts."""

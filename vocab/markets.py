@@ -4,11 +4,14 @@
 test fails where one differs. The actions are in `odrl.ACTION_PARENTS`.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
+from smalti.vocab.contexts import EDC_CONTEXT, EDC_CONTEXT_2, EDC_DATASPACE_CONTEXT
 from smalti.vocab.declarations import OperandDeclaration, OperandKind
 from smalti.vocab.odrl import Measured
 from smalti.vocab.terms import CATENAX, DSPACE, EDC, IRI
@@ -111,8 +114,27 @@ PROFILES: Final = frozenset(profile for market in MARKETS for profile in market.
 OPERANDS: Final = MappingProxyType({
     operand.iri: operand for market in MARKETS for operand in market.operands
 })  # fmt: skip
-NAMESPACES: Final = tuple(market.namespace for market in MARKETS)
-"""What nobody else may declare words in."""
+NAMESPACES: Final = tuple(market.namespace for market in MARKETS if market.namespace != EDC)
+"""What nobody else may declare words in. EDC's is none of them: connectors write the words of all markets
+in it (`@vocab`), so that a market may declare those that EDC does not define."""
+
+
+@cache
+def words_of_edc() -> frozenset[str]:
+    """The words that EDC defines itself, and its namespace: those of its contexts, scoped ones included."""
+    contexts = (EDC_CONTEXT, EDC_CONTEXT_2, EDC_DATASPACE_CONTEXT)
+    names = {name for path in contexts for name in _names(json.loads(path.read_text(encoding="utf-8")))}
+    types = {"Constraint", "LogicalConstraint", "AtomicConstraint"}
+    return frozenset(EDC + name for name in names | types | {""})
+
+
+def _names(part: object) -> Iterator[str]:
+    """The names in EDC's namespace that a context, or a part of it, mentions."""
+    if isinstance(part, str) and part.startswith("edc:"):
+        yield part.removeprefix("edc:")
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from _names(inner)
+
 
 _RANGES: Final = {
     Measured.TEXT: "xsd:string",

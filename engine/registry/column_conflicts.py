@@ -11,7 +11,7 @@ from smalti.policy.decide.decision import Request
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.table_columns import tables_of
 from smalti.policy.lint.across import conflicts_across
-from smalti.policy.lint.overlaps import columns_between
+from smalti.policy.lint.overlaps import columns_between, contradictions
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI, USE
 
@@ -60,6 +60,25 @@ def rule_conflicts(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[s
             if rule in rules or other in rules:
                 conflicts[f"{rule.where}: `{rule.uid}`: {conflict.finding.message}"] = None
     return tuple(conflicts)
+
+
+def void_policies(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[str, ...]:
+    """Those of added policies that permit nothing, since their own rules contradict each other.
+
+    Args:
+        registry: only read.
+        added: these policies.
+
+    Returns:
+        Such sentences, with the way out.
+    """
+    warnings: dict[str, None] = {}
+    for stored in added:
+        words = registry.hierarchies.counting_for(IRI(stored.issuer), None)
+        for policy in _current(registry, (stored,)):
+            for warning in contradictions(policy, words):
+                warnings[f"{warning.where}: `{policy.uid}`: {warning.message}; {warning.help}"] = None
+    return tuple(warnings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -353,16 +353,46 @@ def _missing(outcome: Outcome, conditions: Iterable[Condition], facts: Facts, va
         )
     if missing:
         names = _Names(operands)
-        parts.append(
-            f"the request states no {_listed([f'`{names(operand)}`' for operand in missing], 'and no')}"
-        )
+        not_stated = [f"`{names(operand)}`{_on_word(operand, facts)}" for operand in missing]
+        parts.append(f"the request states no {_listed(not_stated, 'and no')}")
+    if strange := [operand for operand in operands if _is_outside(operand, facts)]:
+        listed_operands = _listed([f"`{local_name(operand)}`" for operand in strange], "and")
+        parts.append(f"what the request states for {listed_operands} is none of the concepts of its scheme")
     if clauses:
         noun = "clause" if len(clauses) == 1 else "clauses"
         listed = _listed([f"`{local_name(clause)}`" for clause in clauses], "and")
-        parts.append(f"the request does not accept the {noun} {listed} so")
+        parts.append(f"the request does not accept the {noun} {listed} so{_otherwise(clauses, facts)}")
     if facts.agreed is None and any(map(_is_anchored, compared)):
         parts.append("the request does not state when its agreement was made")
     return ", and ".join(parts)
+
+
+def _on_word(operand: IRI, facts: Facts) -> str:
+    """On whose word alone a fact counts: it may be stated on the word of somebody else."""
+    declaration = facts.declaration(operand)
+    if declaration is None or not declaration.stated_by:
+        return ""
+    return f" on the word of {_either(sorted(declaration.stated_by))} (`--stated-by`)"
+
+
+def _is_outside(operand: IRI, facts: Facts) -> bool:
+    """Whether a value is stated that is no concept of the operand's scheme."""
+    declaration = facts.declaration(operand)
+    if declaration is None or declaration.scheme is None:
+        return False
+    scheme = facts.hierarchies.scheme_of(declaration)
+    return not all(
+        (isinstance(value, Text) and value.text in scheme.by_notation)
+        or (isinstance(value, Named) and value.iri in scheme.concepts)
+        for value in facts.values(operand) or ()
+    )
+
+
+def _otherwise(clauses: Iterable[IRI], facts: Facts) -> str:
+    """Whether the request accepts some of the clauses with other values, which stay unsaid."""
+    others = [clause for clause in clauses if facts.acceptances(clause)]
+    listed = _listed([f"`{local_name(clause)}`" for clause in others], "and")
+    return f": it accepts {listed} with another value" if others else ""
 
 
 def _is_anchored(comparison: Comparison | ColumnComparison) -> bool:

@@ -23,6 +23,9 @@ from smalti.policy.text.json_text import (
 from smalti.vocab.contexts import (
     ADDRESSES,
     BASES,
+    CATENAX_CONTEXT,
+    CATENAX_ODRL,
+    DATASPACE_ODRL,
     FAMILIES,
     MOSAICROWN_CONTEXT,
     ODRL_CONTEXT,
@@ -135,11 +138,17 @@ def read_context(policy: JsonObject, around: Terms, findings: Findings) -> Terms
         findings.error("P202", policy.place, message, _wanted())
         return None
     terms = around if member is None else extended(around, member.value, findings)
-    if terms is None or _has_odrl(terms):
+    if terms is None or _has_odrl(terms) or _is_written_out(policy):
         return terms
     place = policy.place if member is None else member.value.place
-    findings.error("P202", place, "ODRL's context is not listed", _wanted())
+    findings.error("P202", place, "ODRL's context is not listed", _odrl_wanted(terms))
     return None
+
+
+def _is_written_out(policy: JsonObject) -> bool:
+    """Whether all keys of a policy are whole IRIs, or keywords, and need no context."""
+    keys = [member.key.text for member in policy.members if not member.key.text.startswith("@")]
+    return bool(keys) and all(key.startswith(("http://", "https://")) for key in keys)
 
 
 def _has_odrl(terms: Terms) -> bool:
@@ -222,17 +231,24 @@ def _is_protected(context: Path) -> bool:
 
 def _report_unknown(address: JsonString, findings: Findings) -> None:
     text = address.text
-    shipped = next((there for begin, there in FAMILIES.items() if text.startswith(begin)), "")
-    if shipped:
-        message = f"smalti does not ship the context {quoted(text)}, but another version of it"
-        findings.error("P203", address.place, message, f"write the version that is shipped: `{shipped}`")
-        return
+    way_out = next((advice for begin, advice in FAMILIES.items() if text.startswith(begin)), "")
     message = f"the context {quoted(text)} is not a shipped context, and smalti fetches none"
-    findings.error("P203", address.place, message, findings.did_you_mean(text, ADDRESSES) or _wanted())
+    findings.error(
+        "P203", address.place, message, way_out or findings.did_you_mean(text, ADDRESSES) or _wanted()
+    )
 
 
 def _wanted() -> str:
     return f'write "@context": ["{PREFERRED[ODRL_CONTEXT]}", "{PREFERRED[MOSAICROWN_CONTEXT]}"]'
+
+
+def _odrl_wanted(terms: Terms) -> str:
+    """How to add ODRL's context to those that are listed."""
+    if CATENAX_CONTEXT in terms.contexts:
+        return f'write "{CATENAX_ODRL}" before the context of Catena-X'
+    if terms.contexts and max(RANKS[context] for context in terms.contexts) == 0:
+        return f'write "{DATASPACE_ODRL}" first in "@context"'
+    return _wanted()
 
 
 # --- Inline contexts

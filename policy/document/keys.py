@@ -16,10 +16,12 @@ from smalti.policy.text.json_text import (
     Member,
 )
 from smalti.vocab.odrl import PROPERTIES
+from smalti.vocab.terms import EDC
 
 _KEYWORDS: Final = frozenset({"@context", "@id", "@type", "@value", "@list", "@set", "@language"})
 _SUGGESTED: Final = PROPERTIES | {"purpose", "@id", "@type"}
 _LATER: Final = frozenset({"@graph", "@included", "@reverse"})
+_ENVELOPE: Final = f'add {{"@vocab": "{EDC}"}} to the context: a connector writes its policies under it'
 _VALUE_KEYWORDS: Final = frozenset({"@value", "@type", "@language"})
 
 
@@ -95,7 +97,7 @@ def _unknown(member: Member, unused: frozenset[str], findings: Findings) -> None
     if reason := deprecation(key):
         findings.error("P206", member.key.place, f"{quoted(key)} is {reason}")
         return
-    help_ = findings.did_you_mean(key, unused)
+    help_ = _ENVELOPE if key == "policy" else findings.did_you_mean(key, unused)
     findings.error("P206", member.key.place, f"unknown property {quoted(key)}", help_)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from smalti.policy.document.agreed import NOTHING_AGREED, Agreed, agreed, as_agreed
 from smalti.policy.document.context import NO_TERMS, Terms, contexts_of, read_context
 from smalti.policy.document.envelopes import Enclosed, enclosed_policies
 from smalti.policy.document.expansion import expand
@@ -37,6 +38,8 @@ class _Part:
     """The one object itself contains the context."""
     stated: tuple[tuple[Stated, ...], ...] = ((),)
     """Of each object, what its envelope says."""
+    agreed: Agreed = NOTHING_AGREED
+    """What the message around all of them determines."""
 
 
 def is_turtle(name: str, text: str) -> bool:
@@ -86,9 +89,10 @@ def _parts(value: JsonValue, findings: Findings) -> list[_Part]:
 
 def _joined(parts: list[_Part], findings: Findings) -> list[_Part]:
     """The parts, with those of equal contexts as one; none when there are too many."""
-    joined: dict[tuple[str, bool], _Part] = {}
+    joined: dict[tuple[str, bool, Agreed], _Part] = {}
     for part in parts:
-        key = ("" if part.context is None else json.dumps(to_plain(part.context)), part.owns_context)
+        written = "" if part.context is None else json.dumps(to_plain(part.context))
+        key = (written, part.owns_context, part.agreed)
         first = joined.get(key)
         objects = part.objects if first is None else (*first.objects, *part.objects)
         stated = part.stated if first is None else (*first.stated, *part.stated)
@@ -102,6 +106,7 @@ def _joined(parts: list[_Part], findings: Findings) -> list[_Part]:
 
 def _enclosed(source: JsonObject, enclosed: list[Enclosed], findings: Findings) -> Iterable[_Part]:
     """The policies of an envelope."""
+    by = agreed(source, findings) if len(enclosed) == 1 else NOTHING_AGREED
     if not enclosed and not findings.has_errors:
         findings.error("P201", source.place, "the document of a data space contains no policy")
     for each in enclosed:
@@ -110,7 +115,7 @@ def _enclosed(source: JsonObject, enclosed: list[Enclosed], findings: Findings) 
         if terms is not None:
             entries = (*each.contexts, *contexts_of(each.policy))
             context = JsonArray(entries, each.policy.place) if entries else None
-            yield _Part((each.policy,), context, terms, True, (each.stated,))
+            yield _Part((each.policy,), context, terms, True, (each.stated,), by)
 
 
 def _objects(value: JsonValue, findings: Findings) -> list[JsonObject]:
@@ -155,5 +160,6 @@ def _expand(part: _Part, findings: Findings) -> list[tuple[Node, Terms]]:
     if len(nodes) != len(part.objects):
         return []
     return [
-        (replace(node, stated=stated), part.terms) for node, stated in zip(nodes, part.stated, strict=True)
+        (replace(as_agreed(node, part.agreed, findings), stated=stated), part.terms)
+        for node, stated in zip(nodes, part.stated, strict=True)
     ]

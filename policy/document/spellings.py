@@ -14,9 +14,9 @@ from smalti.policy.document.context import shipped_terms
 from smalti.policy.model.iris import SCHEMES
 from smalti.vocab.aliases import NAMESPACES, WORDS, canonical
 from smalti.vocab.contexts import ORDER
-from smalti.vocab.terms import DPV, DPV_ODRL, IDSC, MOSAICROWN, ODRL, SMALTI
+from smalti.vocab.terms import DPV, DPV_ODRL, MOSAICROWN, ODRL, SMALTI
 
-VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL, IDSC)
+VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL)
 """The namespaces of policies' words: an unknown name in one of them is a mistake, not a foreign word."""
 _PREFIX_ENDS: Final = ("/", "#", ":")
 

@@ -26,3 +26,6 @@ class Diagnostic:
     """Characters to underline from `where.column`, on that line."""
     help: str = ""
     """The way out, with a suggestion where a similar word exists."""
+    lists: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """What the message lists, by kind, for programs: parts to bind (`bind`); what a request must state
+    (`facts`, `clauses`, and `dates` with `agreed`, that of its agreement)."""

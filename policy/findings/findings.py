@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from copy import copy
 from itertools import count
-from typing import Final
+from typing import Final, TypeAlias
 
 from smalti.policy.findings.codes import BY_CODE
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
@@ -33,6 +33,9 @@ def printable(text: str) -> str:
     return (
         text if text.isprintable() else "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
     )
+
+
+Lists: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class Findings:
@@ -88,8 +91,8 @@ class Findings:
     def error(self, code: str, place: Place, message: str, help_: str = "") -> None:
         self._add(code, Severity.ERROR, place, message, help_)
 
-    def warning(self, code: str, place: Place, message: str, help_: str = "") -> None:
-        self._add(code, Severity.WARNING, place, message, help_)
+    def warning(self, code: str, place: Place, message: str, help_: str = "", *, lists: Lists = ()) -> None:
+        self._add(code, Severity.WARNING, place, message, help_, lists)
 
     def note(self, code: str, place: Place, message: str, help_: str = "") -> None:
         self._add(code, Severity.NOTE, place, message, help_)
@@ -119,13 +122,15 @@ class Findings:
                 self._add("P505", Severity.NOTE, place, message, "")
         return spelling
 
-    def _add(self, code: str, severity: Severity, place: Place, message: str, help_: str) -> None:
+    def _add(
+        self, code: str, severity: Severity, place: Place, message: str, help_: str, lists: Lists = ()
+    ) -> None:
         assert code in BY_CODE, code  # noqa: S101 (a fault of ours)
         if severity is Severity.ERROR:
             self._has_errors = self._whole._has_errors = True
         where = self.where(place)
         length = 1 if place.node else self._length(place)
-        diagnostic = Diagnostic(code, severity, printable(message), where, length, printable(help_))
+        diagnostic = Diagnostic(code, severity, printable(message), where, length, printable(help_), lists)
         self._diagnostics.append(diagnostic)
 
     def _length(self, place: Place) -> int:

@@ -60,9 +60,10 @@ def render_json(diagnostics: Iterable[Diagnostic]) -> str:
     return json.dumps([to_json(diagnostic) for diagnostic in diagnostics], indent=2)
 
 
-def to_json(diagnostic: Diagnostic) -> dict[str, str | int]:
-    """One finding as JSON values."""
-    return {
+def to_json(diagnostic: Diagnostic) -> dict[str, str | int | list[str]]:
+    """One finding as JSON values; what its message lists, by kind."""
+    lists: dict[str, str | int | list[str]] = {kind: list(names) for kind, names in diagnostic.lists}
+    return lists | {
         "code": diagnostic.code,
         "severity": str(diagnostic.severity),
         "message": diagnostic.message,

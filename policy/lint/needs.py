@@ -52,11 +52,12 @@ def _limits(rule: Rule) -> Iterator[Condition]:
 def needed_statements(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
     """A note for each rule that permits something, and depends on what only a request can state."""
     for kind, rule in _permitting(policy):
-        text = "; ".join(_parts(needs_of(rule, hierarchies)))
+        needs = needs_of(rule, hierarchies)
+        text = "; ".join(_parts(needs))
         if text:
             message = printable(f"the {kind} applies only to requests that {text}")
             help_ = "`smalti decide` takes them as --fact, --accept with --on-behalf-of, and --agreed"
-            yield Diagnostic("P624", Severity.NOTE, message, rule.where, help=help_)
+            yield Diagnostic("P624", Severity.NOTE, message, rule.where, help=help_, lists=_lists(needs))
 
 
 def _permitting(policy: Policy) -> Iterator[tuple[str, Rule]]:
@@ -75,6 +76,11 @@ def _with(prohibition: Prohibition, remedy: Duty) -> Duty:
         assignees=remedy.assignees or prohibition.assignees,
         targets=remedy.targets or prohibition.targets,
     )
+
+
+def _lists(needs: Needs) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    facts, clauses = (tuple(its.iri for its in listed) for listed in (needs.facts, needs.clauses))
+    return (("facts", facts), ("clauses", clauses), ("dates", ("agreed",) * needs.needs_agreement))
 
 
 def _parts(needs: Needs) -> Iterator[str]:

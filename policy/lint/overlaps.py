@@ -27,10 +27,15 @@ from smalti.policy.model.model import (
     Rule,
     Where,
 )
-from smalti.vocab.terms import ANONYMIZE, IRI, ODRL_PURPOSE, READ
+from smalti.vocab.terms import ANONYMIZE, CONFLICT, IRI, ODRL, ODRL_PURPOSE, READ
 
 _PROHIBITIONS: Final = 64
 """The most prohibitions that a permission is compared with."""
+_STRATEGY: Final = (
+    f'add "{CONFLICT}": {{"@id": "{ODRL}prohibit"}} (or "{ODRL}perm"; under the context of the W3C in'
+    ' short "conflict": "prohibit", or "perm"), or change the rules so that they do not overlap'
+)
+"""Contexts of data spaces define no `conflict`: whole IRIs are understood under each."""
 _STEPS: Final = 100_000
 """The most steps of proofs in one policy: that a prohibition covers a permission."""
 _POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF})
@@ -47,7 +52,7 @@ def overlaps(
         hierarchies: what includes what.
     """
     if policy.conflict is ConflictStrategy.INVALID:
-        yield from _void(policy, hierarchies)
+        yield from contradictions(policy, hierarchies)
     else:
         yield from _columns(policy, dataset, hierarchies)
     if policy.conflict is ConflictStrategy.PROHIBIT:
@@ -74,7 +79,10 @@ def columns_between(
         yield rule, other, _met(rule, f"the prohibition {quoted(other.uid)} ({other.where})", columns)
 
 
-def _void(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
+def contradictions(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
+    """A warning where a policy permits nothing, since its rules contradict each other (ODRL IM 2.10)."""
+    if policy.conflict is not ConflictStrategy.INVALID:
+        return
     pair = contradiction(PreparedPolicy(policy, hierarchies))
     if pair is None:
         return
@@ -83,8 +91,7 @@ def _void(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
         "the policy is void, and permits nothing: some request would meet this rule and"
         f" {_named(prohibition)}, which contradict each other"
     )
-    help_ = 'add "conflict": "prohibit" (or "perm"), or change the rules so that they do not overlap'
-    yield _warning("P602", rule.where, message, help_)
+    yield _warning("P602", rule.where, message, _STRATEGY)
 
 
 def _columns(

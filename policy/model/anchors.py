@@ -4,7 +4,8 @@ import re
 from datetime import datetime, timedelta
 from typing import Final
 
-_FORM: Final = re.compile(r"contract[Aa]greement([+-])([0-9]{1,9})([smhd])", re.ASCII)
+_FORM: Final = re.compile(r"contract[Aa]greement(\+-?|-)([0-9]{1,9})([smhd])", re.ASCII)
+"""A connector's own form has a sign of the number after the plus: `contractAgreement+-5m`."""
 _UNITS: Final = {
     "s": timedelta(seconds=1),
     "m": timedelta(minutes=1),
@@ -18,6 +19,8 @@ def is_anchored(text: str) -> bool:
 
     >>> is_anchored("contractAgreement+30d"), is_anchored("contractAgreement + 1 month")
     (True, False)
+    >>> is_anchored("contractAgreement+-5m"), is_anchored("contractAgreement-5m")
+    (True, True)
     """
     return _FORM.fullmatch(text) is not None
 

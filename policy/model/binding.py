@@ -4,7 +4,7 @@ Who stores a policy without them binds them later: a connector's contract defini
 negotiation the parties. Such a policy is a template; only what is bound completely may grant anything.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,6 +36,15 @@ class Binding:
 NOTHING_BOUND: Final = Binding()
 BINDABLE: Final = (*PARTS, "base")
 """What a binding may name."""
+
+
+def bind_options(parts: Iterable[str]) -> str:
+    """The options of a command that bind some parts.
+
+    >>> bind_options(["target", "base"])
+    '--bind target=IRI --bind base=IRI'
+    """
+    return " ".join(f"--bind {part}=IRI" for part in parts)
 
 
 def unbound(policy: Policy) -> tuple[str, ...]:

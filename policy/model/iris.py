@@ -86,6 +86,15 @@ def iri_problem(iri: str) -> str:
     return "" if iri == usual else f"has another spelling than smalti accepts: write `{usual}`"
 
 
+def has_forbidden(text: str) -> bool:
+    """Whether a text has a character that no IRI has, relative ones included.
+
+    >>> has_forbidden("{{ID}}"), has_forbidden("a/b")
+    (True, False)
+    """
+    return _FORBIDDEN.search(text) is not None
+
+
 def is_plain(iri: str) -> bool:
     """Whether an IRI is surely in the one spelling: quick, and no for some that are."""
     return _PLAIN.fullmatch(iri) is not None

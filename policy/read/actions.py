@@ -6,13 +6,13 @@ from typing import Final
 
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.findings import quoted
-from smalti.policy.read.comparisons import is_foreign_word
 from smalti.policy.read.inclusions import check_action_types, defines_action
 from smalti.policy.read.properties import Place, check_properties
 from smalti.policy.read.values import (
     Scope,
     bare_name,
     canonical_word,
+    may_be_defined,
     odrl_name,
     one_value,
     spellings,
@@ -146,7 +146,7 @@ def _is_known(action: Action, scope: Scope) -> bool:
         help_ = "declare that it is `odrl:includedIn` `odrl:use`, `odrl:transfer` or a narrower action"
         scope.findings.error("P305", action.name.place, message, help_)
         return False
-    if scope.has_unknown_profile and not scope.stops_at_profiles and is_foreign_word(action.iri):
+    if may_be_defined(action.iri, scope):
         message = (
             f"the action {quoted(action.name.written)} is unknown, as the profile is that may define it"
         )

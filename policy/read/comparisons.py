@@ -7,7 +7,7 @@ from typing import Final
 from smalti.policy.document.expansion import BASE
 from smalti.policy.document.nodes import Literal, Name, Node, Value
 from smalti.policy.findings.findings import quoted
-from smalti.policy.model.iris import iri_problem, respelled
+from smalti.policy.model.iris import respelled
 from smalti.policy.model.model import Operator
 from smalti.policy.read.properties import Place, check_properties
 from smalti.policy.read.values import (
@@ -16,6 +16,7 @@ from smalti.policy.read.values import (
     canonical_word,
     iri_is_good,
     is_described_here,
+    is_foreign_word,
     odrl_name,
     one_value,
     spellings,
@@ -23,25 +24,16 @@ from smalti.policy.read.values import (
     values_of,
 )
 from smalti.policy.text.json_text import Place as TextPlace
-from smalti.vocab.markets import NAMESPACES
 from smalti.vocab.odrl import LEFT_OPERANDS, LOGICAL_OPERANDS, OPERATORS
 from smalti.vocab.terms import (
     DATA_TYPE,
-    DCT,
-    DPV,
-    DPV_ODRL,
     EDC,
-    IDSC,
     IRI,
     LEFT_OPERAND,
-    MOSAICROWN,
     ODRL,
     OPERATOR,
-    RDF,
-    RDFS,
     RIGHT_OPERAND,
     RIGHT_OPERAND_REFERENCE,
-    SMALTI,
     UNIT,
     XSD,
 )
@@ -50,14 +42,13 @@ from smalti.vocab.words import BY_IRI, Kind, Word
 _OPERANDS: Final = frozenset(
     iri for iri, word in BY_IRI.items() if word.kind in {Kind.REFINEMENT, Kind.CONSTRAINT}
 )
-_VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL, IDSC, DCT, RDF, RDFS, XSD, *NAMESPACES)
-"""Namespaces in which an IRI is a word, and so never names a column or a fact about a party."""
-_ATOMIC: Final = "AtomicConstraint"
 _TYPES: Final = frozenset(
-    {ODRL + "Constraint", ODRL + "LogicalConstraint", BASE + _ATOMIC, ODRL + _ATOMIC, EDC + _ATOMIC}
+    namespace + name
+    for namespace in (ODRL, BASE, EDC)
+    for name in ("Constraint", "LogicalConstraint", "AtomicConstraint")
 )
-"""The types of constraints. Drafts of ODRL had AtomicConstraint, which connectors still write: ODRL's
-context does not define it, so JSON-LD reads a relative IRI, or a word of the connector's vocabulary."""
+"""The types of constraints. Drafts of ODRL had AtomicConstraint, which connectors still write. Where no
+context defines a type, JSON-LD reads a relative IRI, or a word of the connector's vocabulary."""
 SETS: Final = frozenset({Operator.IS_ALL_OF, Operator.IS_ANY_OF, Operator.IS_NONE_OF})
 """The operators that compare with a list (ODRL IM 2.5.1)."""
 
@@ -165,11 +156,6 @@ def read_comparison(
         return None
     unit_place = node.properties[UNIT].key if UNIT in node.properties else None
     return WrittenComparison(*operand, *operator, values, unit, unit_place, node.place)
-
-
-def is_foreign_word(iri: IRI) -> bool:
-    """Whether an IRI is in none of the namespaces whose words are known."""
-    return not iri_problem(iri) and not iri.startswith(_VOCABULARIES)
 
 
 def is_foreign_iri(iri: IRI, under: tuple[IRI, ...]) -> bool:

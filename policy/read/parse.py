@@ -16,7 +16,7 @@ from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import Findings
 from smalti.policy.findings.render import render_human
 from smalti.policy.findings.short_words import in_short_words
-from smalti.policy.model.binding import NOTHING_BOUND, PARTS, Binding, unbound
+from smalti.policy.model.binding import NOTHING_BOUND, PARTS, Binding, bind_options, unbound
 from smalti.policy.model.model import Policy
 from smalti.policy.read.documents import check_described_once, names_unknown_profile, read_policy
 from smalti.policy.read.functions import with_functions
@@ -238,7 +238,7 @@ def require_bound(parsed: ParsedDocument) -> tuple[Policy, ...]:
     if open_parts:
         listed = [part for part in (*PARTS, "base") if part in open_parts]
         problem = f"the policy is a template, which leaves open: {', '.join(listed)}"
-        way_out = "bind them: --bind " + " ".join(f"{part}=IRI" for part in listed)
+        way_out = f"bind them: {bind_options(listed)}"
         raise PolicyError(parsed.name, problem, "a policy with a target and the parties it needs", way_out)
     return parsed.policies
 

@@ -11,7 +11,7 @@ from smalti.policy.model.model import Comparison, Day, Instant, Named, Number, O
 from smalti.policy.read.columns import read_columns, read_respondent
 from smalti.policy.read.comparisons import WrittenComparison, check_no_unit
 from smalti.policy.read.typed_values import as_set, named_by_text, typed_value
-from smalti.policy.read.values import Scope, chosen_name, number_in, open_name
+from smalti.policy.read.values import Scope, chosen_name, may_be_defined, number_in, open_name
 from smalti.vocab.terms import IRI, PSEUDONYM_KEY, RESPONDENT
 from smalti.vocab.words import Range, Word
 
@@ -55,6 +55,8 @@ def is_in_order(typed: model.Value | None, value: Value, written: WrittenCompari
     """Report a value without an order where the operator requires one; False then, and for None."""
     if typed is None or written.operator not in ORDERING or isinstance(typed, Number | Day | Instant):
         return typed is not None
+    if may_be_defined(written.operand, scope):
+        return True
     message = (
         f"`{written.operator}` requires a number, a date or a date with time: other values have no order"
     )

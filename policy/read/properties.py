@@ -7,7 +7,7 @@ from smalti.policy.document.nodes import Node, Property, nodes_below
 from smalti.policy.findings.deprecated import deprecation
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.iris import SCHEMES
-from smalti.policy.read.values import Scope, odrl_name
+from smalti.policy.read.values import Scope, may_be_defined, odrl_name
 from smalti.vocab.odrl import LOGICAL_OPERANDS, PARTY_FUNCTIONS
 from smalti.vocab.remarks import BINDING, DESCRIPTION, OF_ASSETS, OF_PARTIES, PREFERRED, REMARKS
 from smalti.vocab.terms import (
@@ -17,6 +17,7 @@ from smalti.vocab.terms import (
     DCT,
     DUTY,
     INCLUDED_IN,
+    IRI,
     OBLIGATION,
     ODRL,
     ODRL_PURPOSE,
@@ -139,6 +140,9 @@ def _out_of_place(iri: str, prop: Property, place: Place, scope: Scope) -> None:
         scope.findings.error("P322", prop.key, message, _NESTED[iri])
     elif iri == OUTPUT and place in {Place.POLICY, Place.PROHIBITION}:
         scope.findings.error("P418", prop.key, message, _OUTPUTS)
+    elif may_be_defined(IRI(iri), scope):
+        message = f"the property {quoted(prop.word)} is unknown, as the profile is that may define it"
+        scope.findings.warning("P309", prop.key, message, "add a vocabulary that defines it")
     else:
         scope.findings.error("P309", prop.key, message, _way_out(iri, prop, place, scope))
 

@@ -60,7 +60,7 @@ def _read_purpose(value: Value, scope: Scope) -> IRI | None:
     if name is None:
         return None
     iri = IRI(canonical_word(name, scope))
-    if iri in PURPOSES:
+    if iri in PURPOSES or scope.hierarchies.purposes.defines(iri):
         return iri
     if not iri_problem(iri) and not iri.startswith(_VOCABULARIES):
         message = (

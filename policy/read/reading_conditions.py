@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from enum import Enum
 from typing import Final
 
@@ -9,6 +10,7 @@ from smalti.policy.document.nodes import Literal, Node, Property, Value
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model import model
 from smalti.policy.model.anchors import is_anchored
+from smalti.policy.model.binding import UNBOUND
 from smalti.policy.model.iris import is_column_of, normalised_column
 from smalti.policy.model.model import (
     ColumnComparison,
@@ -37,10 +39,26 @@ from smalti.policy.read.profile_words import ORDERING, is_in_order, read_profile
 from smalti.policy.read.purposes import OPERANDS as PURPOSE_OPERANDS
 from smalti.policy.read.purposes import read_purpose_comparison, read_purposes
 from smalti.policy.read.typed_values import DURATION, moment_as_written, named_by_text, typed_value
-from smalti.policy.read.values import Scope, odrl_name, values_of
+from smalti.policy.read.values import Scope, odrl_name, plain_text, values_of
 from smalti.vocab.declarations import OperandDeclaration, OperandKind
-from smalti.vocab.odrl import LEFT_OPERAND_KINDS, OPERATORS_OF, OPERATORS_OF_PERIODS, Measured
-from smalti.vocab.terms import ANONYMIZE, IRI, LEFT_OPERAND, ODRL_PURPOSE, OPERATOR, RIGHT_OPERAND, XSD
+from smalti.vocab.odrl import (
+    LEFT_OPERAND_KINDS,
+    LEFT_OPERANDS,
+    OPERATORS_OF,
+    OPERATORS_OF_PERIODS,
+    Measured,
+)
+from smalti.vocab.terms import (
+    ANONYMIZE,
+    EDC,
+    IRI,
+    LEFT_OPERAND,
+    ODRL,
+    ODRL_PURPOSE,
+    OPERATOR,
+    RIGHT_OPERAND,
+    XSD,
+)
 from smalti.vocab.words import Kind
 
 
@@ -102,9 +120,14 @@ def _condition(value: Value, kind: str, context: ConditionContext, scope: Scope)
             return False
         return is_foreign_iri(iri, targets)
 
-    way_out = f"a column is named by its IRI, as in `{targets[0]}/...`" if targets else ""
+    way_out = f"a column is named by its IRI, as in `{_column_below(targets[0])}`" if targets else ""
     written = read_comparison(node, kind, is_foreign, scope, way_out)
     return None if written is None else _typed(written, context, scope)
+
+
+def _column_below(target: IRI) -> str:
+    """How a column of a target is named; of a target that is not bound yet, the form alone."""
+    return "TARGET/COLUMN" if target.startswith(UNBOUND) else f"{target}/..."
 
 
 def read_purpose_property(prop: Property, scope: Scope) -> Comparison:
@@ -270,13 +293,11 @@ def _declared_comparison(
 def _declared_value(
     value: Value, declaration: OperandDeclaration, written: WrittenComparison, scope: Scope
 ) -> model.Value | None:
-    text = value.text if isinstance(value, Literal) and value.is_text and value.datatype is None else None
+    text = plain_text(value)
     if declaration.range is Measured.CONCEPT:
         return _concept(value, declaration, written, scope)
     if text is not None and declaration.kind is OperandKind.CLOCK and is_anchored(text):
         return Text(text)
-    if text is not None and isinstance(value, Literal) and declaration.range is Measured.MOMENT:
-        value = replace(value, datatype=XSD + ("date" if len(text) == len("2026-05-01") else "dateTime"))
     return _of_kind(value, declaration.range, written, scope)
 
 
@@ -325,6 +346,8 @@ _TYPES: Final[dict[Measured, tuple[type[model.Value], ...]]] = {
 def _of_kind(value: Value, kind: Measured, written: WrittenComparison, scope: Scope) -> model.Value | None:
     if kind is Measured.DURATION and isinstance(value, Literal) and value.datatype is None:
         value = replace(value, datatype=DURATION)
+    if kind is Measured.MOMENT and isinstance(value, Literal) and (text := plain_text(value)) is not None:
+        value = replace(value, datatype=XSD + ("date" if len(text) == len("2026-05-01") else "dateTime"))
     typed = typed_value(value, written.shown, scope)
     if isinstance(typed, Text) and kind in {Measured.IDENTIFIED, Measured.NAMED, Measured.EVENT}:
         typed = named_by_text(typed.text, value.place, scope) or typed
@@ -398,6 +421,12 @@ def _report_unknown(written: WrittenComparison, as_column: str, scope: Scope) ->
         f"{quoted(written.operand_name.written)} is not a known operand{is_column}: unless it is"
         " declared, permissions that require it do not apply, but prohibitions do"
     )
+    local = written.operand.removeprefix(EDC)
+    near = get_close_matches(local[:80], LEFT_OPERANDS, 1, 0.8) if local != written.operand else []
+    if near:  # what a connector's vocabulary makes of a bare name
+        help_ = f"did you mean `{scope.terms.shorten(ODRL + near[0])}`?"
+        scope.findings.warning("P508", written.operand_name.place, message, help_)
+        return
     namespace = written.operand.rpartition("#")[0] or written.operand.rpartition("/")[0]
     declared = (iri for iri in scope.hierarchies.declarations if iri.startswith(namespace))
     nearest = scope.findings.did_you_mean(written.operand, sorted(declared)[:_COMPARED])
@@ -411,7 +440,7 @@ def _column_comparison(
     name = written.operand_name
     iri = normalised_column(written.operand)
     if not any(is_column_of(target, iri) for target in context.targets):
-        as_column = f", or name a column: `{context.targets[0]}/...`" if context.targets else ""
+        as_column = f", or name a column: `{_column_below(context.targets[0])}`" if context.targets else ""
         _report_unknown(written, as_column, scope)
     if written.operator not in _OF_COLUMNS:
         listed = ", ".join(f"`{operator}`" for operator in sorted(_OF_COLUMNS))

@@ -4,6 +4,7 @@ A policy that was stored with such a word would mean something else afterwards.
 """
 
 import re
+from functools import cache
 from typing import Final
 
 from smalti.policy.decide.hierarchies import STANDARD
@@ -53,6 +54,11 @@ _PROFILES: Final = frozenset(map(_stem, STANDARD.profiles))
 _WITHIN_EXTENSIBLE: Final = _SCHEME.sub("//", _EXTENSIBLE)
 
 
+@cache
+def _of_edc() -> frozenset[str]:
+    return frozenset(map(_stem, markets.words_of_edc()))
+
+
 def is_shipped(iri: IRI, *, of_purposes: bool = False) -> bool:
     """Whether an IRI is in a namespace whose words smalti reads or ignores, however it is spelled.
 
@@ -63,7 +69,7 @@ def is_shipped(iri: IRI, *, of_purposes: bool = False) -> bool:
         of_purposes: whether it may be the name of a purpose: a market may know more of DPV's than smalti.
     """
     stem = _stem(iri)
-    if stem in _ALONE or stem.startswith(_WITHIN):
+    if stem in _ALONE or stem in _of_edc() or stem.startswith(_WITHIN):
         return True
     return not of_purposes and stem.startswith(_WITHIN_EXTENSIBLE)
 

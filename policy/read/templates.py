@@ -1,15 +1,19 @@
 """Binds the target and the parties of a policy that its document leaves open, before it is read."""
 
+import base64
+import binascii
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
+from urllib.parse import quote
 
 from smalti.policy.document.expansion import BASE
 from smalti.policy.document.filling import RULES, bound, lacks, with_part, with_stated
 from smalti.policy.document.nodes import Name, Node, Property, Stated, Value, nodes_below
 from smalti.policy.findings.findings import Findings, quoted
-from smalti.policy.model.binding import UNBOUND, Binding, unbound
+from smalti.policy.model.binding import UNBOUND, Binding, bind_options, unbound
+from smalti.policy.model.iris import SCHEMES, accepted_spelling
 from smalti.policy.model.model import Policy, Rule
 from smalti.policy.read.beside import claims_on
 from smalti.policy.text.json_text import Place
@@ -34,6 +38,10 @@ _NAMED: Final = frozenset({TARGET, ASSIGNER, ASSIGNEE, OUTPUT})
 """Properties whose values are named by whoever writes the document, and are no words."""
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]*")
 """A name without a scheme; any other relative IRI is an error, as is each in Turtle, which has `@base`."""
+_PARTS: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~%=+/-]*(?::[A-Za-z0-9._~%=+/-]+)+")
+"""A name of several parts, as connectors give to offers: `1:asset:5`, `MQ==:YXNzZXQ=:NQ==`."""
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")  # RFC 3986, 3.1
+_UUID: Final = re.compile(rb"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _NESTED: Final = frozenset({*RULES, DUTY, REMEDY, CONSEQUENCE})
 _NEEDED: Final = {OFFER: (ASSIGNER,), AGREEMENT: (ASSIGNER, ASSIGNEE)}
 
@@ -117,7 +125,8 @@ def report(policy: Policy, place: Place, findings: Findings) -> None:
         "P520",
         place,
         f"the policy is a template, which grants nothing before these are bound: {shown}{why}",
-        f"bind them: --bind {' '.join(f'{part}=IRI' for part in parts)}",
+        f"bind them: {bind_options(parts)}",
+        lists=(("bind", parts),),
     )
 
 
@@ -165,8 +174,35 @@ class _Names:
         return None if name is None else self._named(name)
 
     def _named(self, name: Name) -> Name:
-        if not name.iri.startswith(BASE) or name.place.node:
+        if name.place.node:
             return name
         relative = name.iri.removeprefix(BASE)
-        is_id = _ID.fullmatch(relative) and name.written != name.iri
-        return replace(name, iri=self.base + relative) if is_id else name
+        if relative != name.iri:
+            is_id = _ID.fullmatch(relative) and name.written != name.iri
+            return replace(name, iri=self.base + relative) if is_id else name
+        if not has_parts(name.iri):
+            return name
+        return replace(name, iri=accepted_spelling(self.base + quote(name.iri, safe="")))
+
+
+def has_parts(written: str) -> bool:
+    """Whether a text is a name of several parts, which a connector gave, and no IRI.
+
+    What stands before its first colon is no scheme of an IRI; or all of it is an offer's id of EDC: three
+    parts in base64, the last of them a UUID.
+
+    >>> has_parts("1:asset:5"), has_parts("MQ==:YXNzZXQ=:NQ=="), has_parts("ex:asset:5")
+    (True, True, False)
+    """
+    if not _PARTS.fullmatch(written):
+        return False
+    scheme = written.partition(":")[0]
+    return not _SCHEME.fullmatch(scheme) or (scheme not in SCHEMES and _is_of_offer(written.split(":")))
+
+
+def _is_of_offer(parts: list[str]) -> bool:
+    try:
+        decoded = [base64.b64decode(part, validate=True) for part in parts]
+    except binascii.Error:
+        return False
+    return len(parts) == 3 and _UUID.fullmatch(decoded[2]) is not None

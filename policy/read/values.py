@@ -11,10 +11,24 @@ from smalti.policy.document.expansion import BASE, UNRESOLVED
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.deprecated import deprecation
 from smalti.policy.findings.findings import Findings, quoted
-from smalti.policy.model.iris import iri_problem, misspelt_iri
+from smalti.policy.model.iris import has_forbidden, iri_problem, misspelt_iri
 from smalti.policy.model.model import Inclusion
+from smalti.vocab.markets import NAMESPACES
 from smalti.vocab.odrl import ACTIONS, CONFLICT_STRATEGIES, LEFT_OPERANDS, OPERATORS, POLICY_TYPES
-from smalti.vocab.terms import IRI, L_DIVERSITY, METHOD, ODRL, XSD
+from smalti.vocab.terms import (
+    DCT,
+    DPV,
+    DPV_ODRL,
+    IRI,
+    L_DIVERSITY,
+    METHOD,
+    MOSAICROWN,
+    ODRL,
+    RDF,
+    RDFS,
+    SMALTI,
+    XSD,
+)
 from smalti.vocab.words import Range, Word
 
 WHOLE: Final = frozenset(
@@ -27,6 +41,8 @@ LARGEST: Final = 10**9
 _LONGEST_NAME: Final = 200
 _WORDS: Final = frozenset({*ACTIONS, *CONFLICT_STRATEGIES, *LEFT_OPERANDS, *OPERATORS, *POLICY_TYPES})
 """The words of ODRL that are values."""
+_VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL, DCT, RDF, RDFS, XSD, *NAMESPACES)
+"""Namespaces in which an IRI is a word, and so never names a column or a fact about a party."""
 _NAME_ALIASES: Final = {"1-diversity": L_DIVERSITY}  # as printed in D5.1, Figure 2.6
 
 
@@ -119,10 +135,11 @@ def iri_is_good(name: Name, what: str, scope: Scope, otherwise: str = "") -> IRI
         otherwise: what to write where this cannot be an IRI.
     """
     if name.iri.startswith(UNRESOLVED):
-        message = f"{what} {quoted(name.written)} is a relative IRI, but a policy has no base IRI"
-        scope.findings.error(
-            "P209", name.place, message, otherwise or 'write the whole IRI, as in "http://example.com/..."'
-        )
+        code, fault = "P209", "is a relative IRI, but a policy has no base IRI"
+        if has_forbidden(name.written):
+            code, fault = "P212", "has a character that an IRI cannot have"
+        help_ = otherwise or 'write the whole IRI, as in "http://example.com/..."'
+        scope.findings.error(code, name.place, f"{what} {quoted(name.written)} {fault}", help_)
         return None
     problem = iri_problem(name.iri)
     if not problem:
@@ -173,6 +190,16 @@ def _in_full(name: Name, scope: Scope) -> str:
 def spellings(iris: Iterable[str], scope: Scope) -> list[str]:
     """Words as this document would write them, for suggestions."""
     return [scope.terms.shorten(iri) for iri in iris]
+
+
+def is_foreign_word(iri: IRI) -> bool:
+    """Whether an IRI is in none of the namespaces whose words are known."""
+    return not iri_problem(iri) and not iri.startswith(_VOCABULARIES)
+
+
+def may_be_defined(iri: IRI, scope: Scope) -> bool:
+    """Whether a word may be one of an unknown profile, in a check that goes on with everything else."""
+    return scope.has_unknown_profile and not scope.stops_at_profiles and is_foreign_word(iri)
 
 
 def odrl_name(iri: str) -> str:

@@ -185,7 +185,7 @@ def load_policy(
         RegistryError: the registry cannot be read.
     """
     document, name = _document(path)
-    binding = binding_of(bind or {})
+    binding, hierarchies = binding_of(bind or {}), STANDARD
     if not document and (as_agreement is None or registry is None or issuer is None):
         parsed = parsing.load(name)
     elif registry is None:
@@ -204,9 +204,14 @@ def load_policy(
             document = _bound(document, name, binding, as_agreement, stored, hierarchies)
             name = os.fspath(as_agreement or name)
             parsed = parse(document, name, stored, hierarchies)
-    warnings = tuple(note for note in parsed.diagnostics if note.severity is Severity.WARNING)
     policy = parsing.require(parsed)
-    return PolicyDocument(policy, parsing.json_ld_document(document, name), name, warnings=warnings)
+    warnings = [note for note in parsed.diagnostics if note.severity is Severity.WARNING]
+    if policy.permissions and policy.prohibitions:
+        from smalti.policy.lint.overlaps import contradictions  # noqa: PLC0415 (only then)
+
+        warnings += contradictions(policy, hierarchies)
+    document = parsing.json_ld_document(document, name)
+    return PolicyDocument(policy, document, name, warnings=tuple(warnings))
 
 
 def _document(policy: AnyPath | PolicyInCode) -> tuple[bytes, str]:

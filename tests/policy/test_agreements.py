@@ -91,12 +91,12 @@ def edc() -> dict[str, Any]:
     return {
         "@context": context,
         "@type": "ContractAgreement",
-        "@id": "11f7ee4a",
+        "@id": f"{EX}agreement/1",
         "providerId": OWNER,
         "consumerId": ANA,
         "assetId": VISITS,
         "contractSigningDate": 1777636800,
-        "policy": {"@context": inner, "@id": f"{EX}agreement/1", "@type": "Set", **copy.deepcopy(RULES)},
+        "policy": {"@context": inner, "@id": "urn:x:made-up", "@type": "Set", **copy.deepcopy(RULES)},
     }
 
 

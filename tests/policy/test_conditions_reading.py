@@ -154,7 +154,7 @@ SAMPLES: dict[Measured, tuple[list[Json], list[Json]]] = {
     Measured.WHOLE_NUMBER: ([5, 0], ["5", 1.5, -1, OPENED, True, {"@id": "urn:x:y"}]),
     Measured.NUMBER: ([5, 1.5], ["5", OPENED]),
     Measured.PERCENTAGE: ([0, 50.5, 100], [-0.1, 100.1, "half"]),
-    Measured.MOMENT: ([OPENED], ["2026-05-01", 2026, {"@id": "urn:x:y"}]),
+    Measured.MOMENT: ([OPENED, "2026-05-01"], ["soon", 2026, {"@id": "urn:x:y"}]),
     Measured.DURATION: (["P30D", {"@value": "PT1H", "@type": "xsd:duration"}], [30, OPENED]),
     Measured.IDENTIFIED: (
         [

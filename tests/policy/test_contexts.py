@@ -17,6 +17,7 @@ DSP = "https://w3id.org/dspace/2025/1/context.jsonld"
 DSP_ODRL = "https://w3id.org/dspace/2025/1/odrl-profile.jsonld"
 CX_ODRL = "https://w3id.org/catenax/2025/9/policy/odrl.jsonld"
 CX = "https://w3id.org/catenax/2025/9/policy/context.jsonld"
+EDC_DSP = "https://w3id.org/edc/dspace/v0.0.1"
 ODRL_ADDRESS = "http://www.w3.org/ns/odrl.jsonld"
 
 
@@ -57,6 +58,10 @@ def test_the_terms_of_data_spaces_are_those_of_their_specifications() -> None:
     }  # fmt: skip
     assert {"access", "Membership", "WarrantyDurationMonths"} <= {*operands}
     assert operands["cx-policy"] == CATENAX
+    of_edc = shipped_terms(contexts.EDC_DATASPACE_CONTEXT)
+    assert {name for name, iri in of_edc.items() if iri == EDC + name} == {
+        "QuerySpec", "Criterion", "inForceDate", "id", "description", "isCatalog"
+    }  # fmt: skip
     messages = shipped_terms(contexts.DATASPACE_CONTEXT)
     assert messages["ContractAgreementMessage"] == DSPACE + "ContractAgreementMessage"
     assert shipped_terms(contexts.EDC_CONTEXT)["policy"] == EDC + "policy"
@@ -106,6 +111,8 @@ def codes(document: Any) -> list[str]:
         [{"@vocab": EDC, "odrl": ODRL}, DSP_ODRL],
         {"@version": 1.1, "@import": DSP_ODRL, "ex": "http://example.com/"},
         {"@import": DSP_ODRL, "@protected": True, "@propagate": True},
+        [CX_ODRL, CX, DSP, EDC_DSP],
+        [DSP_ODRL, EDC_DSP],
         [
             DSP_ODRL,
             "https://www.mosaicrown.eu/ns/mosaicrown.jsonld",
@@ -128,7 +135,10 @@ def test_contexts_that_are_understood(context: Any) -> None:
         ),
         ("https://w3id.org/catenax/policy/", "P203", CX),
         ("https://w3id.org/tractusx/policy/v1.0.0", "P203", CX),
-        ("https://w3id.org/edc/connector/management/v3", "P203", "management/v0.0.1"),
+        ("https://w3id.org/edc/connector/management/v3", "P203", "management/v2"),
+        ("https://w3id.org/edc/dspace/v0.0.2", "P203", "https://w3id.org/edc/dspace/v0.0.1"),
+        ("https://w3id.org/tractusx/edc/v0.0.1", "P203", "leave it out"),
+        ("https://w3id.org/edc/v0.0.1", "P203", "https://w3id.org/edc/v0.0.1/ns/inForceDate"),
         ("http://example.com/context.jsonld", "P203", "fetches none"),
         ([ODRL_ADDRESS, {"@import": "http://example.com/context.jsonld"}], "P203", "fetches none"),
         ([ODRL_ADDRESS, {"@version": 1.0}], "P205", "another version"),
@@ -190,3 +200,81 @@ def test_no_document_leaves_terms_to_the_next_one() -> None:
     assert codes(
         policy(DSP_ODRL, permission=[{"target": {"@id": "urn:x:t", "distribution": []}, "action": "use"}])
     )
+
+
+@pytest.mark.parametrize(
+    ("refused", "advised", "operand"),
+    [
+        (["https://w3id.org/edc/connector/management/v3", ODRL_ADDRESS],
+         ["https://w3id.org/edc/connector/management/v2", ODRL_ADDRESS], f"{EDC}inForceDate"),
+        ([DSP_ODRL, "https://w3id.org/edc/dspace/v0.0.2"], [DSP_ODRL, EDC_DSP], "inForceDate"),
+        ([DSP_ODRL, "https://w3id.org/edc/v0.0.1"], [DSP_ODRL], f"{EDC}inForceDate"),
+        (["https://w3id.org/tractusx/policy/v1.0.0", ODRL_ADDRESS],
+         [ODRL_ADDRESS, {"cx-policy": "https://w3id.org/catenax/policy/"}], "cx-policy:Membership"),
+        (["https://w3id.org/tractusx/policy/v1.0.0", ODRL_ADDRESS, {"@vocab": EDC}],
+         [CX_ODRL, CX, {"@vocab": EDC}], "Membership"),
+        ([ODRL_ADDRESS, "https://w3id.org/catenax/2025/9/policy/"], [ODRL_ADDRESS, CX], "Membership"),
+        (["https://w3id.org/tractusx/edc/v0.0.1", ODRL_ADDRESS],
+         [ODRL_ADDRESS, {"tx": "https://w3id.org/tractusx/v0.0.1/ns/"}], "tx:BusinessPartnerGroup"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_advice_about_other_versions_can_be_followed(
+    refused: list[Any], advised: list[Any], operand: str
+) -> None:
+    """Each address that is advised stands in the message, and a document with them is good."""
+    (finding,) = parse(json.dumps(policy(refused)).encode(), "p").errors
+    for entry in advised:
+        address = entry if isinstance(entry, str) else next(iter(entry.values()))
+        assert entry in refused or address in finding.help
+    value = "2027-12-15T12:00:00Z" if "inForceDate" in operand else "active"
+    constraint = {"leftOperand": operand, "operator": "eq", "rightOperand": value}
+    permission = {"target": "http://example.com/T", "action": "use", "constraint": [constraint]}
+    assert codes(policy(advised, permission=[permission])) == []
+
+
+def test_the_words_of_a_connector_have_their_meaning_in_messages_of_the_protocol() -> None:
+    constraint = {"leftOperand": "inForceDate", "operator": "lteq", "rightOperand": "contractAgreement+30d"}
+    offer = {
+        "@id": "urn:x:o", "@type": "Offer", "assigner": "http://example.com/o",
+        "permission": [{"action": "use", "constraint": [constraint]}],
+    }  # fmt: skip
+    dataset = {"@id": "urn:x:d", "@type": "Dataset", "hasPolicy": [offer], "id": "1", "description": "x"}
+    catalogue = {"@context": [DSP, EDC_DSP], "@type": "Catalog", "dataset": [dataset]}
+    parsed = parse(json.dumps(catalogue).encode(), "p")
+    assert parsed.errors == ()
+    (policy_,) = parsed.policies
+    (permission,) = policy_.permissions
+    assert f"{EDC}inForceDate" in repr(permission.constraints)
+
+
+@pytest.mark.parametrize(
+    ("context", "advised"),
+    [
+        (CX, [CX_ODRL, CX]),
+        ([EDC_DSP], [DSP_ODRL, EDC_DSP]),
+        ([{"ex": "http://example.com/"}], [ODRL_ADDRESS, {"ex": "http://example.com/"}]),
+    ],
+    ids=str,
+)
+def test_a_context_without_odrl_needs_the_one_that_fits_it(context: Any, advised: list[Any]) -> None:
+    (finding,) = parse(json.dumps(policy(context)).encode(), "p").errors
+    assert finding.code == "P202"
+    assert f'"{advised[0]}"' in finding.help
+    assert codes(policy(advised)) == []
+
+
+def test_an_envelope_without_the_connectors_vocabulary_is_told_of_it() -> None:
+    inner = {"@type": "Set", "permission": [{"action": "use"}]}
+    document = {"@context": [ODRL_ADDRESS], "@type": "PolicyDefinition", "policy": inner}
+    helps = {finding.help for finding in parse(json.dumps(document).encode(), "p").errors}
+    assert f'add {{"@vocab": "{EDC}"}} to the context: a connector writes its policies under it' in helps
+    document["@context"] = [ODRL_ADDRESS, {"@vocab": EDC}]
+    assert codes(document) == []
+
+
+@pytest.mark.parametrize("name", ["{{POLICY_ID}}", "<policy>"])
+def test_a_placeholder_is_no_relative_iri(name: str) -> None:
+    document = policy(ODRL_ADDRESS) | {"@id": name}
+    (finding,) = parse(json.dumps(document).encode(), "p").errors
+    assert (finding.code, "has a character that an IRI cannot have" in finding.message) == ("P212", True)

@@ -75,8 +75,8 @@ def stored_with_contexts_outside(limits: list[dict[str, Any]]) -> dict[str, Any]
 def agreed_with_a_connector(limits: list[dict[str, Any]]) -> dict[str, Any]:
     inner = {"@context": [CX_ODRL, CX], "@type": "Agreement", "@id": "urn:x:a", **rules(limits)}
     return {
-        "@context": [{"@vocab": EDC}], "@type": "ContractAgreement", "@id": "a", "providerId": PROVIDER,
-        "consumerId": CONSUMER, "assetId": DATA, "policy": inner,
+        "@context": [{"@vocab": EDC}], "@type": "ContractAgreement", "@id": "urn:x:a",
+        "providerId": PROVIDER, "consumerId": CONSUMER, "assetId": DATA, "policy": inner,
     }  # fmt: skip
 
 

@@ -170,7 +170,6 @@ def test_each_operand_of_data_spaces_is_read_as_it_is_declared(operand: Any) -> 
         (CATENAX + "DataUsageEndDate", "eq", "soon", "P426", "`soon` is not a valid `xsd:dateTime`", ""),
         (IN_FORCE_DATE, "lteq", "contractAgreement+1y", "P426", "not a valid", ""),
         ("cx:Membershp", "eq", "active", "P307", "unknown operand", "`cx:Membership`"),
-        ("https://w3id.org/edc/v0.0.1/ns/other", "eq", "active", "P307", "unknown operand", ""),
         (x("Region"), "eq", "ES", "P433", "a concept of its scheme, not the text `ES`", "`EU`, `IT`"),
         (x("Region"), "eq", {"@id": "x:spain"}, "P433", "not the IRI", ""),
         (x("Audited"), "eq", "yes", "P433", "must be true or false", "without quotes"),

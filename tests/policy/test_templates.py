@@ -12,6 +12,7 @@ from shell import smalti as cli
 import smalti
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.model.binding import NOTHING_BOUND, UNBOUND, Binding, unbound
+from smalti.policy.model.iris import iri_problem
 from smalti.policy.model.meaning import meaning_digest
 from smalti.policy.read.parse import ParsedDocument, parse, require
 from smalti.policy.say.bind import bound_document
@@ -154,7 +155,56 @@ def test_what_is_bound_reads_again_as_it_was(
         assert list(map(meaning_digest, again)) == list(map(meaning_digest, parsed.policies))
 
 
+# --- Names of several parts, as connectors give to offers
+
+IDS = {
+    "1:document:13dce0f1": "http://example.com/1:document:13dce0f1",
+    "MQ==:ZG9j:Mzc=": "http://example.com/MQ==:ZG9j:Mzc=",
+    "4%:a/b:c": "http://example.com/4%25:a%2Fb:c",
+    # in base64: contract, document, and a UUID; what stands before the first colon could be a scheme
+    "Y29udHJhY3Q=:ZG9j:OGQ1YjFmM2EtNmM0Mi00ZTVhLTljM2QtN2YxZTJiNmE0YzAx":
+        "http://example.com/Y29udHJhY3Q=:ZG9j:OGQ1YjFmM2EtNmM0Mi00ZTVhLTljM2QtN2YxZTJiNmE0YzAx",
+    "Y29udHJhY3Rz:ZG9j:OGQ1YjFmM2EtNmM0Mi00ZTVhLTljM2QtN2YxZTJiNmE0YzAx":
+        "http://example.com/Y29udHJhY3Rz:ZG9j:OGQ1YjFmM2EtNmM0Mi00ZTVhLTljM2QtN2YxZTJiNmE0YzAx",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("written", IDS)
+@pytest.mark.parametrize("key", ["uid", "@id"])
+def test_names_of_several_parts_need_a_base(written: str, key: str) -> None:
+    document = {key: written, **{k: v for k, v in template(target=T).items() if k != "uid"}}
+    assert left_open(document) == ("base",)
+    (policy,) = read(document, _binding(("base",))).policies
+    assert policy.uid == IDS[written]
+    again = parse(bound_document(json.dumps(document).encode(), "p", _binding(("base",))), "p")
+    assert again.errors == ()
+
+
+@pytest.mark.parametrize(
+    "base", ["http://example.com/?offer=", "http://example.com/#", "urn:example:", "did:web:example.com:"]
+)
+@pytest.mark.parametrize("written", IDS)
+def test_with_any_base_they_are_spelled_as_smalti_accepts(base: str, written: str) -> None:
+    parsed = read(template(target=written, uid=written), Binding(base=IRI(base)))
+    assert parsed.errors == ()
+    (policy,) = parsed.policies
+    assert policy.uid.startswith(base)
+    assert iri_problem(policy.uid) == ""
+
+
+@pytest.mark.parametrize("written", ["ex:document:1", "contract:doc:offer", "http:x", "1:a b:c", "1::c"])
+def test_what_may_be_meant_as_an_iri_is_no_such_name(written: str) -> None:
+    assert {finding.code for finding in read(template(target=T, uid=written)).errors} & {"P211", "P212"}
+
+
 # --- Commands
+
+
+def test_the_advice_to_bind_can_be_followed(folder: Path) -> None:
+    advice = cli("check", "b.jsonld", cwd=folder).out.split("help: bind them: ")[1].splitlines()[0]
+    assert advice.count("--bind ") == len(BIND) + 1
+    bound = cli("check", "b.jsonld", *advice.replace("=IRI", "=http://example.com/x/").split(), cwd=folder)
+    assert "template" not in bound.out
 
 
 @pytest.fixture

@@ -102,13 +102,11 @@ def test_other_types_of_constraints_are_refused(name: str) -> None:
         "2027-12-15T12:00Z",
         "2027-12-15T12:00+01:00",
         "2027-12-15T12:00",
-        "2027-12-15T12:00:00Z",
-        "2027-12-15",
     ],
 )
 def test_the_advised_spelling_of_a_moment_is_accepted(text: str) -> None:
     (error,) = parsed(**until(text)).errors
-    advised = json.loads(error.help.removeprefix("write "))
+    advised = error.help.removeprefix("write ")
     limit = policy(**until(advised)).permissions[0].constraints[0]
     assert isinstance(limit, Comparison)
     assert isinstance(limit.values[0], Instant | Day)

@@ -98,7 +98,7 @@ def bind_option(command: Command) -> Command:
     """`--bind PART=IRI`, several times."""
     option = click.option(
         "--bind", "bound", multiple=True, metavar="PART=IRI",
-        help="Binds the target, assigner, assignee or base of a template; may be repeated.",
+        help="Binds the target, assigner, assignee or base of a template; once for each part.",
     )  # fmt: skip
     return option(command)
 

@@ -207,15 +207,15 @@ def policy_add(  # noqa: PLR0913, PLR0917 (its options)
     With --as-agreement, the agreement is put in force that two connectors made of the document. It replaces
     nothing: its uid may be the other side's choice.
 
-    Warns of rules in force about the same people that shut each other out of their budget, of rules that
-    need columns which other policies in force prohibit, of permissions and obligations that prohibitions of
-    other policies in force contradict, and of prohibitions on an IRI below a table that names none of its
-    columns.
+    Warns of a policy that permits nothing, since its rules contradict each other, of rules in force about
+    the same people that shut each other out of their budget, of rules that need columns which other
+    policies in force prohibit, of permissions and obligations that prohibitions of other policies in force
+    contradict, and of prohibitions on an IRI below a table that names none of its columns.
     """
     from smalti.cli.opening import open_registry
     from smalti.engine.binding.prohibitions_below import forbidden_below_with
     from smalti.engine.losses.shut_out import shut_out_with
-    from smalti.engine.registry.column_conflicts import column_conflicts, rule_conflicts
+    from smalti.engine.registry.column_conflicts import column_conflicts, rule_conflicts, void_policies
     from smalti.json.registry import policy_json
     from smalti.json.text import as_json
     from smalti.policy.decide.names import iri
@@ -229,6 +229,7 @@ def policy_add(  # noqa: PLR0913, PLR0917 (its options)
     added = opened.add_policy(document, agreement or file, issuer, signature=signed, replaces=replace)
     warnings = (
         *shut_out_with(opened, added),
+        *void_policies(opened, added),
         *column_conflicts(opened, added),
         *rule_conflicts(opened, added),
         *forbidden_below_with(opened, added),
