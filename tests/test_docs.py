@@ -358,3 +358,14 @@ def test_pages_that_messages_name_are_there() -> None:
 )
 def test_pattern(shown: list[str], printed: str, fits: bool) -> None:
     assert bool(re.fullmatch(pattern(shown), printed)) is fits
+
+
+def test_the_door_shows_the_policy_of_the_examples_and_figures_that_were_measured() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert (ROOT / "examples" / "policies" / "visits.yaml").read_text(encoding="utf-8") in readme
+    measured = (ROOT / "docs" / "how-to" / "learn-from-published.md").read_text(encoding="utf-8")
+    figures = re.findall(r"(0\.\d{3})\s+(?:on\s+the\s+original|at\s+k = (\d+))", readme)
+    assert len(figures) == 3
+    for figure, k in figures:
+        row = f"k = {k}" if k else "original"
+        assert f"| {row} | {figure} |" in measured

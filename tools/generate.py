@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from generators import architecture, odrl_examples, short_form
+from generators import architecture, odrl_examples, picture, short_form
 from generators.editor_schema import editor_schema
 from generators.expressible import EXPRESSIBLE
 from generators.property_meanings import MEANINGS
@@ -447,6 +447,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "diagnostics.md": diagnostics,
     "odrl-examples.md": odrl_examples.page,
     "architecture.md": partial(architecture.page, ROOT),
+    "images/before-after.svg": picture.picture,
     "short-form.md": _short_form,
     "../vocab/policy.schema.json": _policy_schema,
     "../vocab/short-form.schema.json": _short_schema,
