@@ -22,9 +22,8 @@ def show(out: Console, plan: Plan, outcome: Outcome, *, in_full: bool) -> tuple[
 def columns_table(plan: Plan, report: OwnerReport | None, *, in_full: bool) -> Table:
     """What was done to each column, and for its owner what was lost."""
     losses = {loss.column: f"{loss.loss:.1%}" for loss in report.losses} if report else {}
-    exact = {column.column: column.of_all for column in report.exact} if report else {}
     table = Table(box=None, pad_edge=False, header_style=LABEL)
-    for name in ("column", "what was done", "why", *_for_owner(report)):
+    for name in ("column", "what was done", "why", *(["lost (owner)"] if report else [])):
         table.add_column(name, overflow="fold")
     columns = explain(plan).columns
     generalised = [step for step in columns if step.name in losses]  # each with its own figures
@@ -33,13 +32,6 @@ def columns_table(plan: Plan, report: OwnerReport | None, *, in_full: bool) -> T
     alike |= {group.steps[0]: group for group in alike_steps(generalised, in_full=True)}
     for step in (alike[column] for column in columns if column in alike):
         style = "yellow" if step.role is Role.UNLISTED else ""
-        figures = (losses.get(step.name, ""), exact.get(step.name, ""))[: len(_for_owner(report))]
-        table.add_row(step.name, step.what, step.why, *figures, style=style)
+        lost = [losses.get(step.name, "")] if report else []
+        table.add_row(step.name, step.what, step.why, *lost, style=style)
     return table
-
-
-def _for_owner(report: OwnerReport | None) -> list[str]:
-    """The titles of the owner's figures."""
-    if report is None:
-        return []
-    return ["lost (owner)", *(["exact (owner)"] if report.exact else [])]
