@@ -56,7 +56,7 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         accepted: the clauses (obligations between people, which no machine decides) that are accepted,
             each `CLAUSE`, or `CLAUSE=VALUE` for one value alone.
         on_behalf_of: whom they bind: the requesting party, and nobody else.
-        agreed: when the agreement was made, with its time zone and not after `time`; unknown when not given.
+        agreed: when the agreement was made, with its time zone, not after `time`; unknown when not given.
         parameters: of the requested action, each `WORD=VALUE`, for example `k=20`.
         fulfilled: the uids of duties that have been fulfilled.
         duties: `fulfilled`, or `not-violated`: a permission applies, too, whose duties are not fulfilled
