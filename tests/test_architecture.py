@@ -320,7 +320,6 @@ DISPATCHES = {
     "policy/read/combinations.py": (4, "which words of the language stand together"),
     "policy/decide/index.py": (1, "who may read what is anonymized so, may anonymize it"),
     "policy/lint/overlaps.py": (2, "likewise"),
-    "policy/lint/needs.py": (2, "which duties permit something by themselves"),
     "policy/decide/matching.py": (6, "likewise, and remedies"),
     "policy/model/model.py": (2, "`how`, which the table is asked with"),
     "policy/read/reading_conditions.py": (1, "where columns may stand in the language"),

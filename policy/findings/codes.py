@@ -342,7 +342,7 @@ TABLE: Final = (
     Code(
         "P624",
         "statements needed",
-        "a permission depends on facts, clauses or a date that only a request can state.",
+        "a rule permits only with facts, clauses or a date that a request alone can state.",
     ),
     Code("P625", "contradicts another policy", "a prohibition of one policy denies what another permits."),
 )

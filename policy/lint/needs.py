@@ -1,6 +1,6 @@
 """What a request must state for the permissions of a policy to apply: facts, clauses, a date."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from smalti.policy.decide.conditions import comparisons
@@ -8,9 +8,9 @@ from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import printable
 from smalti.policy.model.anchors import is_anchored
-from smalti.policy.model.model import Condition, Duty, Permission, Policy, Prohibition, Rule, Text
+from smalti.policy.model.model import Condition, Duty, Permission, Policy, Rule, Text
 from smalti.vocab.declarations import OperandDeclaration, OperandKind
-from smalti.vocab.terms import ANONYMIZE, IRI
+from smalti.vocab.terms import IRI
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,15 @@ class Needs:
     """Whether a time is counted from the date of the agreement."""
 
 
-def needs_of(rule: Rule, hierarchies: Hierarchies) -> Needs:
+def needs_of(rule: Rule, hierarchies: Hierarchies, beside: Iterable[Duty] = ()) -> Needs:
     """What a request must state for a permission, its duties included; or for what a duty permits.
 
     Args:
         rule: of a policy.
         hierarchies: what vocabularies declare.
+        beside: duties that must be fulfilled, too.
     """
-    rules = (rule, *(rule.duties if isinstance(rule, Permission) else ()))
+    rules = (rule, *beside, *(rule.duties if isinstance(rule, Permission) else ()))
     compared = list(comparisons(condition for each in rules for condition in _limits(each)))
     operands = dict.fromkeys(leaf.operand for leaf in compared)
     declared = [its for operand in operands if (its := hierarchies.declaration(operand)) is not None]
@@ -51,31 +52,31 @@ def _limits(rule: Rule) -> Iterator[Condition]:
 
 def needed_statements(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
     """A note for each rule that permits something, and depends on what only a request can state."""
-    for kind, rule in _permitting(policy):
-        needs = needs_of(rule, hierarchies)
-        text = "; ".join(_parts(needs))
-        if text:
-            message = printable(f"the {kind} applies only to requests that {text}")
-            help_ = "`smalti decide` takes them as --fact, --accept with --on-behalf-of, and --agreed"
-            yield Diagnostic("P624", Severity.NOTE, message, rule.where, help=help_, lists=_lists(needs))
+    for permission in policy.permissions:
+        yield from _note("permission", permission, needs_of(permission, hierarchies))
+    if policy.obligations or any(prohibition.remedies for prohibition in policy.prohibitions):
+        yield from _of_duties(policy, hierarchies)
 
 
-def _permitting(policy: Policy) -> Iterator[tuple[str, Rule]]:
-    yield from (("permission", rule) for rule in policy.permissions)
-    yield from (("obligation", rule) for rule in policy.obligations if rule.action == ANONYMIZE)
-    for prohibition in policy.prohibitions:
-        if any(remedy.action == ANONYMIZE for remedy in prohibition.remedies):  # others are owed besides
-            yield from (("remedy", _with(prohibition, remedy)) for remedy in prohibition.remedies)
-
-
-def _with(prohibition: Prohibition, remedy: Duty) -> Duty:
-    """A remedy with the conditions of its prohibition, which it needs, too."""
-    return replace(
-        remedy,
-        constraints=(*prohibition.constraints, *remedy.constraints),
-        assignees=remedy.assignees or prohibition.assignees,
-        targets=remedy.targets or prohibition.targets,
+def _of_duties(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
+    """The same for obligations and remedies that permit what they require."""
+    from smalti.policy.decide.matching import (  # noqa: PLC0415 (it loads decisions)
+        PreparedPolicy,
+        judged_duties,
     )
+
+    for prepared in PreparedPolicy(replace(policy, permissions=()), hierarchies).rules:
+        for each in (prepared, *prepared.remedies):
+            if each.form is not None:
+                needs = needs_of(each.rule, hierarchies, judged_duties(each))
+                yield from _note(str(each.kind), each.rule, needs)
+
+
+def _note(kind: str, rule: Rule, needs: Needs) -> Iterator[Diagnostic]:
+    if text := "; ".join(_parts(needs)):
+        message = printable(f"the {kind} applies only to requests that {text}")
+        help_ = "`smalti decide` takes them as --fact, --accept with --on-behalf-of, and --agreed"
+        yield Diagnostic("P624", Severity.NOTE, message, rule.where, help=help_, lists=_lists(needs))
 
 
 def _lists(needs: Needs) -> tuple[tuple[str, tuple[str, ...]], ...]:

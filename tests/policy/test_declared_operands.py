@@ -28,7 +28,6 @@ from smalti.policy.model.model import (
     Comparison,
     Condition,
     ConflictStrategy,
-    Duty,
     Logical,
     LogicalOperator,
     Named,
@@ -46,7 +45,7 @@ from smalti.policy.say.serialize import serialize
 from smalti.vocab.declarations import OperandKind
 from smalti.vocab.markets import IN_FORCE_DATE, OPERANDS
 from smalti.vocab.odrl import Measured
-from smalti.vocab.terms import ANONYMIZE, CATENAX, IRI, ODRL, READ, USE
+from smalti.vocab.terms import CATENAX, IRI, MOSAICROWN, ODRL, READ, USE
 
 OWNER, LAB, OTHER = (IRI(f"http://example.com/party/{name}") for name in ("owner", "lab", "other"))
 VISITS = IRI("http://example.com/visits")
@@ -507,16 +506,25 @@ def test_a_clause_of_a_duty_is_named() -> None:
     assert named(authorize(accepting(*only("a"), fulfilled=fulfilled), [needing])) == [("a",)]
 
 
-def test_a_check_says_what_a_remedy_needs() -> None:
-    forbidding = policy(prohibition=[rule(ACTIVE)])
-    (prohibition,) = forbidding.prohibitions
-    limits = (Comparison(LIABILITY, Operator.EQ, (Text("a"),)),)
-    remedy = Duty(uid=x("remedy"), action=ANONYMIZE, targets=(), constraints=limits)
-    assert list(needed_statements(forbidding, STANDARD)) == []
-    remedied = replace(forbidding, prohibitions=(replace(prohibition, remedies=(remedy,)),))
+def test_a_check_says_what_a_remedy_and_an_obligation_to_anonymize_need() -> None:
+    how = [
+        {"leftOperand": {"@id": f"{MOSAICROWN}{name}"}, "operator": operator, "rightOperand": value}
+        for name, operator, value in (
+            ("method", "eq", "k-anonymity"),
+            ("k", "gteq", 5),
+            ("quasi-identifier", "isAllOf", [{"@id": f"{VISITS}/age"}]),
+        )
+    ]
+    anonymize = {"rdf:value": {"@id": "odrl:anonymize"}, "refinement": how}
+    owed = {"uid": x("owed"), "action": [anonymize], "constraint": [A], "output": x("out")}
+    profiles = {"profile": ["cx:profile2509", MOSAICROWN]}
+    remedied = policy(prohibition=[rule(ACTIVE, remedy=owed)], **profiles)
     (note,) = needed_statements(remedied, STANDARD)
     for part in ("the remedy applies only", f"`{CATENAX}Membership`", f"accept the clause `{LIABILITY}`"):
         assert part in note.message
+    obliged = policy(obligation=[{**owed, "assignee": LAB}], **profiles)
+    (note,) = needed_statements(obliged, STANDARD)
+    assert f"the obligation applies only to requests that accept the clause `{LIABILITY}`" in note.message
 
 
 def test_a_clause_of_a_duty_that_is_owed_is_named() -> None:
