@@ -4,8 +4,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from smalti.policy.short.document import document_of
-from smalti.policy.short.reading import read_short
 from smalti.policy.short.words import TOP_WORDS
 from smalti.policy.text.json_text import (
     JsonArray,
@@ -20,7 +18,6 @@ from smalti.policy.text.json_text import (
     read,
 )
 from smalti.policy.text.layout import lay_out
-from smalti.policy.text.yaml_text import read_yaml
 
 ENDINGS: Final = (".yaml", ".yml")
 _OTHERS: Final = (".json", ".jsonld", ".ttl")
@@ -66,6 +63,11 @@ def looks_short(text: str) -> bool:
 
 def read_source(text: str) -> ShortSource:
     """The JSON-LD of a text in the short form, or its faults."""
+    # Most documents are JSON-LD, and do without.
+    from smalti.policy.short.document import document_of  # noqa: PLC0415
+    from smalti.policy.short.reading import read_short  # noqa: PLC0415
+    from smalti.policy.text.yaml_text import read_yaml  # noqa: PLC0415
+
     value, faults = read_yaml(text)
     if faults:
         return ShortSource("", None, faults)
