@@ -40,6 +40,10 @@ _Part = Asset | Party
 _MOST: Final = 20
 """The most problems that are reported."""
 _WAY_OUT: Final = "agree on what is offered, or have the owner offer this"
+_BESIDE: Final = "keep what is offered, and agree on a narrower one beside it; or have the owner offer this"
+_OPEN: Final = (
+    "the offer is a template, whose columns are those of its open target: bind it (--bind target=IRI)"
+)
 _NAMES: Final = {"targets": "target", "assigners": "assigner", "assignees": "assignee"}
 
 
@@ -59,6 +63,7 @@ class _Difference:
     where: Where
     problem: str
     offered: str
+    way_out: str = _WAY_OUT
 
 
 def kept_to_offer(agreement: Policy, offer: Policy) -> Policy:
@@ -195,8 +200,8 @@ def _is_within(inner: Interval | None, outer: Interval | None) -> bool:
     return starts and ends
 
 
-def _problem(where: Where, problem: str, expected: str) -> SmaltiError:
-    return PolicyError(str(where), problem, expected, _WAY_OUT)
+def _problem(where: Where, problem: str, expected: str, way_out: str = _WAY_OUT) -> SmaltiError:
+    return PolicyError(str(where), problem, expected, way_out)
 
 
 # --- Rules
@@ -225,7 +230,9 @@ class _Comparison:
             return None
         pairs = [(offered, _differences(rule, offered)) for offered in self.offer.permissions]
         offered, differences = min(pairs, key=lambda pair: len(pair[1]))
-        self.problems += (_problem(each.where, each.problem, each.offered) for each in differences)
+        self.problems += (
+            _problem(each.where, each.problem, each.offered, each.way_out) for each in differences
+        )
         return None if differences else offered
 
     def others(self, rules: Sequence[R], offered: Sequence[R], word: str) -> tuple[R, ...]:
@@ -329,7 +336,17 @@ def _in_way(rule: Permission, offered: Permission) -> Iterator[_Difference]:
         offered_ways = {meaning_of(getattr(each, name)) for each in (offered, public)}
         if meaning_of(getattr(rule, name)) not in offered_ways:
             problem = f"the agreement {word} otherwise than is offered"
-            yield _Difference(rule.where, problem, "the refinements of the offered action, all the same")
+            way_out = _OPEN if _has_open_columns(offered) else _WAY_OUT
+            expected = "the refinements of the offered action, all the same"
+            yield _Difference(rule.where, problem, expected, way_out)
+
+
+def _has_open_columns(offered: Permission) -> bool:
+    how = offered.anonymization
+    columns = (
+        () if how is None else (*how.identifiers, *how.quasi_identifiers, *how.sensitive, *how.released)
+    )
+    return any(column.iri.startswith(UNBOUND) for column in columns)
 
 
 def _in_conditions(rule: Permission, offered: Permission) -> Iterator[_Difference]:
@@ -356,7 +373,8 @@ def _left_out(
             said = f", and says: {other}{_form(replaced[0]) if is_alike else ''}"
             text += _form(condition) if is_alike else ""
         problem = f"the agreement leaves out an offered {word}{said}"
-        yield _Difference(where, problem, f"the offered {word}: {text}")
+        way_out = _BESIDE if replaced else _WAY_OUT
+        yield _Difference(where, problem, f"the offered {word}: {text}", way_out)
 
 
 def _form(condition: Condition) -> str:

@@ -405,6 +405,38 @@ def test_the_place_is_where_the_agreement_says_it() -> None:
     assert line - 3 <= int(place) <= line + 1
 
 
+def test_a_shorter_time_stands_beside_the_offered_one() -> None:
+    def shorter(agreement: dict[str, Any]) -> None:
+        (limit,) = (each for each in permission(agreement)["constraint"] if "inForceDate" in str(each))
+        limit["rightOperand"] = "contractAgreement+10d"
+
+    assert "Keep what is offered, and agree on a narrower one beside it" in refusal(edited(shorter))
+
+
+def test_a_template_with_columns_says_that_its_target_is_open() -> None:
+    def anonymizing(column: str) -> dict[str, Any]:
+        m = "https://www.mosaicrown.eu/ns/mosaicrown/1/"
+        limits = [
+            {"leftOperand": {"@id": m + word}, "operator": operator, "rightOperand": value}
+            for word, operator, value in (
+                ("method", "eq", "k-anonymity"),
+                ("k", "gteq", 3),
+                ("quasi-identifier", "isAllOf", [column]),
+            )
+        ]
+        action = {
+            "http://www.w3.org/1999/02/22-rdf-syntax-ns#value": {"@id": "odrl:anonymize"},
+            "odrl:refinement": limits,
+        }
+        return {"permission": [{"action": action, "odrl:output": {"@id": f"{EX}published"}}]}
+
+    parts = {word: value for word, value in template().items() if word not in RULES}
+    agreement = message()
+    stated = {word: value for word, value in agreement["agreement"].items() if word not in RULES}
+    agreement["agreement"] = stated | anonymizing(f"{VISITS}/zip")
+    assert "ind it (--bind target=IRI)" in refusal(agreement, offered(parts | anonymizing("zip")))
+
+
 def test_each_place_is_named_at_once() -> None:
     def change(agreement: dict[str, Any]) -> None:
         limit(agreement, 0, "past")
