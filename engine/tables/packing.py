@@ -9,10 +9,9 @@ from typing import Any, Final, cast
 
 import pyarrow as pa
 
+from smalti.engine.tables.parts import PACKINGS
 from smalti.errors import DataError
 
-PACKINGS: Final = {".gz": "gzip", ".zst": "zstd"}
-"""What is unpacked, by the end of a file's name."""
 ALWAYS_UNPACKED = 1 << 30
 """Bytes that any packed file may unpack to."""
 MOST_TIMES = 200

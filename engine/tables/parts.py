@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from smalti.engine.plan.plan import OutputFormat
-from smalti.engine.tables.packing import PACKINGS
 from smalti.errors import BackendError, UsageError
 
 CERTIFICATE_NAME: Final = "certificate.jsonld"
@@ -16,6 +15,8 @@ CERTIFICATE_NAME: Final = "certificate.jsonld"
 METADATA_SUFFIX: Final = "-metadata.json"
 """What the name of a description ends in, after that of the file or folder which it describes."""
 KINDS: Final = {".csv": OutputFormat.CSV, ".parquet": OutputFormat.PARQUET}
+PACKINGS: Final = {".gz": "gzip", ".zst": "zstd"}
+"""What packed files are unpacked by, by the end of their names."""
 WORKBOOKS: Final = frozenset({".xlsx"})
 """What the name of a workbook ends in, whose sheets are tables."""
 DATABASES: Final = frozenset({".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3"})

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.tables.description import Description, Foreign, Source
-from smalti.engine.tables.packing import PACKINGS
 from smalti.engine.tables.parts import (
     CONTAINERS,
     FILES,
     METADATA_SUFFIX,
+    PACKINGS,
     WORKBOOKS,
     files_in,
     kind_of,

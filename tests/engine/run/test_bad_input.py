@@ -142,10 +142,10 @@ def test_a_column_that_the_data_lacks(tmp_path: Path) -> None:
     policy = small_policy(tmp_path, **{"quasi-identifier": ("isAllOf", columns)})
     data = small_table(tmp_path)
     # Only the description says of `age` that it is a name, and not a value of a first record.
-    for line in attempt(tmp_path, policy, data, code=1).message.strip().splitlines():
-        assert line.endswith(
-            ". The data has 4 columns; of those, policy and description name `who`, `illness`"
-        )
+    listed = ". The data has 4 columns; of those, policy and description name `who`, `illness`"
+    first, second = attempt(tmp_path, policy, data, code=1).message.strip().splitlines()
+    assert first.endswith(f"{listed}; the closest name is that of column 2")
+    assert second.endswith(listed)
     describe(data, HEADER)
     first, second = attempt(tmp_path, policy, data, code=1).message.strip().splitlines()
     assert first.startswith(f"{policy}:45:17: `people.csv` has no column `{CUSTOMER}/aeg`; expected ")

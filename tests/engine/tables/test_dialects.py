@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from smalti.engine.tables import packing
@@ -16,6 +17,7 @@ from smalti.engine.tables.formats import DATES, date_format, date_time_format
 from smalti.engine.tables.reading import inspect
 from smalti.engine.tables.sources import bind
 from smalti.errors import DataError, InternalError, UsageError
+from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI
 
 TARGET = IRI("http://example.com/table")
@@ -371,3 +373,17 @@ def test_other_kinds_of_files(tmp_path: Path, name: str, way_out: str) -> None:
     with pytest.raises(UsageError, match="unknown file type; expected a name that ends") as refused:
         source(tmp_path, name)
     assert way_out in str(refused.value)
+
+
+def test_formats_apply_to_texts_of_parquet(tmp_path: Path) -> None:
+    table = pa.table({"a": ["31.01.2024", "NA", None], "b": pa.array([1.5, 2.0, None])})
+    pq.write_table(table, tmp_path / "t.parquet")
+    date = {"base": "date", "format": "dd.MM.yyyy"}
+    described(tmp_path, A | {"datatype": date}, B, name="t.parquet", null="NA")
+    found = source(tmp_path, "t.parquet")
+    assert found.path.read_bytes() == b"a,b\n2024-01-31,1.5\n,2\n,\n"
+    assert found.datatypes == (None, Datatype.DOUBLE)
+    pq.write_table(pa.table({"a": ["canary"], "b": [1.5]}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r"t\.parquet, record 1: the value of column `a`") as refused:
+        source(tmp_path, "t.parquet")
+    assert "canary" not in str(refused.value)

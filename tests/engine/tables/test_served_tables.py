@@ -37,8 +37,8 @@ def server() -> Iterator[str]:
             )
             connection.execute(
                 """INSERT INTO "Odd; name" VALUES
-                    (2, '2024-01-31', '2024-01-31 09:30', '2024-01-31 09:30:00.25+01', 1.50, 2.5, 'a,"b',
-                     true, '\\x0001'),
+                    (2, '2024-01-31', '2024-01-31 09:30', '2024-01-31 09:30:00.25+01', 1.50, 2.5,
+                     'a,"b', true, '\\x0001'),
                     (1, NULL, NULL, NULL, NULL, NULL, '', NULL, NULL)"""
             )
             connection.execute("CREATE SCHEMA s")
