@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from smalti.errors import PolicyError, SmaltiError, raise_all
 from smalti.policy.decide.conditions import leaves
 from smalti.policy.model.binding import UNBOUND
+from smalti.policy.model.iris import is_column_of
 from smalti.policy.model.meaning import meaning_of
 from smalti.policy.model.model import (
     Asset,
@@ -342,11 +343,12 @@ def _in_way(rule: Permission, offered: Permission) -> Iterator[_Difference]:
 
 
 def _has_open_columns(offered: Permission) -> bool:
+    """Whether an offer's columns are those of a target that it leaves open."""
     how = offered.anonymization
-    columns = (
-        () if how is None else (*how.identifiers, *how.quasi_identifiers, *how.sensitive, *how.released)
-    )
-    return any(column.iri.startswith(UNBOUND) for column in columns)
+    if how is None:
+        return False
+    columns = (*how.identifiers, *how.quasi_identifiers, *how.sensitive, *how.released)
+    return any(is_column_of(f"{UNBOUND}target", column.iri) for column in columns)
 
 
 def _in_conditions(rule: Permission, offered: Permission) -> Iterator[_Difference]:

@@ -395,7 +395,7 @@ def test_an_agreement_that_widens_its_offer_is_refused(name: str) -> None:
     assert re.search(said, text, re.DOTALL), text
     assert re.search(rf"expected .*{expected.removeprefix('/target.*')}", text, re.DOTALL), text
     assert re.match(r"agreement\.json:\d+:\d+: ", text), "with its place"
-    assert "Agree on what is offered" in text or "of one negotiation" in text
+    assert "have the owner offer this" in text or "of one negotiation" in text
 
 
 def test_the_place_is_where_the_agreement_says_it() -> None:
