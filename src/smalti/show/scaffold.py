@@ -72,9 +72,11 @@ def show_scaffold(out: Console, result: Scaffold, data: str) -> None:
         fields(out, ("wrote", str(result.description)))
     fields(out, ("wrote", str(result.policy)))
     if result.dropped:
-        fields(
-            out, ("dropped", f"{len(result.dropped)} columns that no role was given; the policy lists them")
-        )
+        count = len(result.dropped)
+        columns = "1 column that has no role; the policy lists it"
+        if count > 1:
+            columns = f"{count} columns that have no role; the policy lists them"
+        fields(out, ("dropped", columns))
     if result.has_examples:
         fields(
             out, ("names", "http://example.com/... stands for names of your own; edit them in the policy")
