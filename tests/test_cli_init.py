@@ -434,6 +434,12 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, arguments: list[str], pr
     assert "ann" not in seen.err
 
 
+def test_a_name_stays_in_its_folder(tmp_path: Path) -> None:
+    data = table(tmp_path, "who,age\nann,31\nbob,42\n")
+    with pytest.raises(SmaltiError, match="no name of a file"):
+        api.init(tmp_path / data, name="../t")
+
+
 def test_several_tables_need_a_name(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
         connection.execute("CREATE TABLE a (x INTEGER)")

@@ -183,24 +183,6 @@ class StagedTable:
 
     # --- Columns
 
-    def texts_at(self, place: int) -> pa.Array | None:
-        """By number, from 1, the texts of the column at a place; None where it is staged as texts."""
-        return self._columns[place].texts
-
-    def counts(self, column: str) -> tuple[int, int, int]:
-        """Different texts of a column, rows with one, and rows whose text other rows have, too."""
-        index = self._index(column)
-        text, is_there = f"c{index}", f"c{index} > 0"
-        if self._columns[index].texts is None:
-            text, is_there = f"t{index}", f"t{index} IS NOT NULL"
-        counted = self.relations.take(
-            "SELECT count(*) AS different, CAST(coalesce(sum(n), 0) AS BIGINT) AS filled,"
-            " CAST(coalesce(sum(CASE WHEN n > 1 THEN n ELSE 0 END), 0) AS BIGINT) AS repeated"
-            f" FROM (SELECT count(*) AS n FROM {STAGED} WHERE {is_there} GROUP BY {text}) AS groups_of_rows"
-        )
-        (row,) = counted.to_pylist()
-        return row["different"], row["filled"], row["repeated"]
-
     def texts(self, column: str) -> pa.Array:
         """The distinct present texts of a column, in any order."""
         index = self._index(column)

@@ -13,8 +13,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smalti.engine.backends.local import LocalBackend
-from smalti.engine.backends.staged import StagedTable
+from smalti.engine.backends.local import LocalRelations
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.tables.addresses import Frame, Location, ServedTable
 from smalti.engine.tables.bringing import bound, brought
@@ -22,7 +21,7 @@ from smalti.engine.tables.canonical import canonical
 from smalti.engine.tables.description import Description, Foreign, Source
 from smalti.engine.tables.guessing import Guess, ProposedColumn
 from smalti.engine.tables.proposing import Proposal, propose
-from smalti.engine.tables.reading import text_batches
+from smalti.engine.tables.reading import Contents, inspect, text_batches
 from smalti.engine.tables.sources import described
 from smalti.engine.tables.stores import StoredObject
 from smalti.errors import DataError, UsageError
@@ -30,6 +29,7 @@ from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI
 
 _TARGET: Final = IRI("urn:smalti:init")
+_COPY: Final = "copied"
 _NUMERIC: Final = (Datatype.DECIMAL, Datatype.DOUBLE, Datatype.DATE, Datatype.DATETIME)
 _SAMPLED: Final = 300
 """Values of a column of text that are looked at for formats."""
@@ -124,13 +124,14 @@ def profiled(data: Location, nulls: Sequence[str] = (), *, has_header: bool = Fa
             file = found_there.path
             original, proposal = _described(found_there, nulls, has_header=has_header)
             source = canonical(original, folder / "input")
-        with closing(LocalBackend().open(source, folder)) as table:
-            columns = tuple(_columns(source, table))
-            rows = table.contents.rows
+        contents = inspect(source)
+        with closing(LocalRelations(folder)) as relations:
+            relations.copy_texts(_COPY, source, contents)
+            columns = tuple(_columns(source, contents, relations))
     description = source.description
     return Profile(
         columns,
-        rows,
+        contents.rows,
         file,
         source.table,
         proposal,
@@ -176,35 +177,27 @@ def _proposed(path: Path, *, has_header: bool) -> Proposal | None:
     return replace(proposal, dialect=replace(proposal.dialect, has_header=True))
 
 
-def _columns(source: Source, table: StagedTable) -> Iterator[ColumnProfile]:
-    guesses = _guesses(source, table)
-    for place, name in enumerate(table.contents.header):
-        distinct, filled, repeated = table.counts(name)
+def _columns(source: Source, contents: Contents, relations: LocalRelations) -> Iterator[ColumnProfile]:
+    guesses = _guesses(source, contents)
+    for place, name in enumerate(contents.header):
+        distinct, filled, repeated = relations.counts(_COPY, place)
         description = source.description.column(name)
-        datatype = description.datatype or table.contents.datatypes[place]
+        datatype = description.datatype or contents.datatypes[place]
         proposed = guesses[place].column(name)
         if datatype is not None:
             proposed = ProposedColumn(name, datatype, description.format)
-        missing = table.contents.rows - filled
         mostly = guesses[place].mostly(name) if datatype is None else ()
+        missing = contents.rows - filled
         yield ColumnProfile(name, proposed, datatype is not None, missing, distinct, repeated, mostly)
 
 
-def _guesses(source: Source, table: StagedTable) -> list[Guess]:
-    """What the texts of each column have in common; a column with many different ones is read again."""
-    guesses = [Guess(_SAMPLED) for _ in table.contents.header]
-    varied = []
-    for place, guess in enumerate(guesses):
-        texts = table.texts_at(place)
-        if texts is None:
-            varied.append(place)
-        else:
-            guess.add(_present(texts))
-    if varied:
-        for batch in text_batches(source, table.contents, varied):
-            for place, texts in zip(varied, batch.columns[1:], strict=True):
-                if not guesses[place].is_done:
-                    guesses[place].add(_present(pc.unique(texts)))
+def _guesses(source: Source, contents: Contents) -> list[Guess]:
+    """What the texts of each column have in common."""
+    guesses = [Guess(_SAMPLED) for _ in contents.header]
+    for batch in text_batches(source, contents):
+        for guess, texts in zip(guesses, batch.columns[1:], strict=True):
+            if not guess.is_done:
+                guess.add(_present(pc.unique(texts)))
     return guesses
 
 

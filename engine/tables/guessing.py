@@ -1,5 +1,6 @@
 """What a column's texts have in common: a datatype, and how its values are written; for people to check."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from smalti.engine.tables.mixed_formats import known_formats
 from smalti.transforms.base import Datatype
 
 _TYPES: Final = (Datatype.DECIMAL, Datatype.DATE, Datatype.DATETIME)
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,90})")
+_DAY: Final = len("yyyyMMdd")
 _LEAST_SAMPLED: Final = 5
 _MOST_OTHERS: Final = 0.2
 """Share of a sample that may be of no format, for the rest to count."""
@@ -71,7 +74,7 @@ class Guess:
     @property
     def is_text(self) -> bool:
         """Whether no further text can change what is guessed: text."""
-        return not self._is_empty and not any(self._fitting.values())
+        return not (self._is_empty or any(self._fitting.values()))
 
     @property
     def is_done(self) -> bool:
@@ -95,11 +98,15 @@ class Guess:
             if text and self._to_sample:
                 self._to_sample -= 1
                 self._sampled[_kind_of(text)] += 1
-            if text and not self.is_text:
+            if text and _INTEGER.fullmatch(text) and len(text) != _DAY:
+                # All formats of numbers read it alike, and no other one does.
+                self._is_empty = False
+                self._fitting = {Datatype.DECIMAL: self._fitting[Datatype.DECIMAL]}
+            elif text and not self.is_text:
                 self._is_empty = False
                 self._has_point = self._has_point or "." in text
-                for datatype in _TYPES:
-                    self._fitting[datatype] = self._left(self._fitting[datatype], text)
+                for datatype, fitting in self._fitting.items():
+                    self._fitting[datatype] = self._left(fitting, text)
 
     def _left(self, fitting: list[Format], text: str) -> list[Format]:
         """The formats that a text has, too."""
@@ -131,7 +138,7 @@ class Guess:
 
 def _kind_of(text: str) -> tuple[Datatype, Format] | None:
     """The first of the formats that a text has; None: none."""
-    if any(letter.isdecimal() for letter in text):
+    if text[0] in "+-0123456789":
         for datatype in _TYPES:
             for form in known_formats(datatype):
                 if form.canonical(text) is not None:

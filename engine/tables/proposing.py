@@ -255,6 +255,10 @@ def _has_header(rows: list[list[str]]) -> bool:
         return False
     if any(guessed(None, [cell]).datatype is not None for cell in first):
         return False
+    if any(
+        cell in column for cell, column in zip(first, map(set, zip(*rows[1:], strict=True)), strict=False)
+    ):
+        return False
     return _is_typed(rows[1:]) or all(cell.replace("_", "").replace(" ", "").isalpha() for cell in first)
 
 

@@ -51,6 +51,8 @@ def scaffold(profile: "Profile", name: str, roles: Roles, parties: Parties, out:
         PolicyError: what was chosen makes no valid policy; all problems are listed.
     """
     _check_names(profile, roles)
+    if name != file_safe(name):
+        raise UsageError("name", "it is no name of a file", "letters, digits, `-`, `_` and `.`")
     folder = out or (profile.file.parent if profile.file is not None else Path())
     if not folder.is_dir():
         raise UsageError(str(folder), "there is no such folder", "a folder for the policy", "make it first")
@@ -84,7 +86,7 @@ def name_of(profile: "Profile") -> str:
     """What the policy's file is called: as the data, without its kind."""
     if profile.file is None:
         return "table" if profile.table is None else file_safe(profile.table)
-    stem = _KINDS.sub("", profile.file.name)
+    stem = file_safe(_KINDS.sub("", profile.file.name))
     return stem if profile.table is None else f"{stem}-{file_safe(profile.table).replace(' ', '-')}"
 
 
