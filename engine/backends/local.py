@@ -94,6 +94,24 @@ class LocalRelations(Relations):
             self._connection.unregister("incoming")
         return True
 
+    def copy_texts(self, name: str, source: Source, contents: Contents) -> None:
+        """Keep the rows of a source under a name, all columns as texts: `row`, `c0`, `c1`, ..."""
+        self._connection.register("incoming", text_batches(source, contents))
+        try:
+            self._run(f"CREATE TABLE {name} AS SELECT * FROM incoming")
+        finally:
+            self._connection.unregister("incoming")
+
+    def counts(self, name: str, place: int) -> tuple[int, int, int]:
+        """Of a column of copied texts: different ones, rows with one, rows whose text others have, too."""
+        counted = self.take(
+            "SELECT count(*) AS different, CAST(coalesce(sum(n), 0) AS BIGINT) AS filled,"
+            " CAST(coalesce(sum(CASE WHEN n > 1 THEN n ELSE 0 END), 0) AS BIGINT) AS repeated"
+            f" FROM (SELECT count(*) AS n FROM {name} WHERE c{place} IS NOT NULL GROUP BY c{place}) AS t"
+        )
+        (row,) = counted.to_pylist()
+        return row["different"], row["filled"], row["repeated"]
+
     def make(self, name: str, query: str, *, is_lasting: bool = True) -> None:
         del is_lasting  # it costs little to keep them all
         self._run(f"CREATE TABLE making AS {query}")

@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,47 +17,18 @@ from smalti.engine.tables.dialect import WAY_OUT as CANONICAL_WAY_OUT
 from smalti.engine.tables.dialect import checked_names
 from smalti.engine.tables.foreign import WAY_OUT as FOREIGN_WAY_OUT
 from smalti.engine.tables.foreign_csv import sampled_rows
-from smalti.engine.tables.formats import Format, NumberFormat
-from smalti.engine.tables.mixed_formats import known_formats
+from smalti.engine.tables.guessing import ProposedColumn, guessed
 from smalti.engine.tables.packing import opened
 from smalti.errors import DataError
-from smalti.transforms.base import Datatype
 
 _SAMPLE: Final = 1 << 16
 """Bytes of the file that are looked at."""
 _WAYS_OUT: Final = (CANONICAL_WAY_OUT, FOREIGN_WAY_OUT)
 _DELIMITERS: Final = (",", ";", "\t", "|")
-_TYPES: Final = (Datatype.DECIMAL, Datatype.DATE, Datatype.DATETIME)
-_CANONICAL_DATES: Final = ("yyyy-MM-dd", "yyyy-MM-ddTHH:mm:ss", "yyyy-MM-ddTHH:mm", "yyyy-MM-dd HH:mm:ss")
+_MOST_SKIPPED: Final = 5
+"""Lines before the header that are looked for."""
+_MOST_INNER_LINES: Final = 1000
 _WORDS: Final = {"\t": "tabs", ";": "`;`", ",": "`,`", "|": "`|`"}
-
-
-@dataclass(frozen=True, slots=True)
-class ProposedColumn:
-    """What a column seems to hold."""
-
-    name: str | None
-    """None: the file seems to have no header."""
-    datatype: Datatype | None
-    """None: text, or nothing in the sample."""
-    format: Format | None = None
-    """How its values are written; None: in the canonical form, or as text."""
-    rival: Format | None = None
-    """Another format that all values of the sample have too, with another meaning; people decide."""
-
-    def described(self) -> dict[str, Any]:
-        """As a column of a description; without a datatype where people have to decide."""
-        column: dict[str, Any] = {} if self.name is None else {"name": self.name}
-        if self.datatype is None or self.rival is not None:
-            return column
-        if self.format is None:
-            return column | {"datatype": str(self.datatype)}
-        form: Any = self.format.text
-        if self.format.numbers is not None:
-            numbers = self.format.numbers
-            form = {"decimalChar": numbers.decimal_char}
-            form |= {"groupChar": numbers.group_char} if numbers.group_char else {}
-        return column | {"datatype": {"base": str(self.datatype), "format": form}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +46,9 @@ class Proposal:
     def differs_from(self, declared: Dialect) -> bool:
         """Whether it seems to be written in another way than declared, as far as that is looked at."""
         ours, theirs = self.dialect, declared
-        return (ours.delimiter, ours.encoding) != (theirs.delimiter, theirs.encoding)
+        return (ours.delimiter, ours.encoding, ours.skipped_rows) != (
+            theirs.delimiter, theirs.encoding, theirs.skipped_rows
+        )  # fmt: skip
 
     def stated_dialect(self) -> dict[str, Any]:
         """The `dialect` to write into a description; empty where none is needed."""
@@ -86,6 +59,8 @@ class Proposal:
             stated["encoding"] = self.dialect.encoding
         if not self.dialect.has_header:
             stated["header"] = False
+        if self.dialect.skipped_rows:
+            stated["skipRows"] = self.dialect.skipped_rows
         return stated
 
     def metadata(self, url: str) -> dict[str, Any]:
@@ -113,6 +88,8 @@ class Proposal:
             parts.append(f"encoding {self.dialect.encoding}")
         if not self.dialect.has_header:
             parts.append("no header")
+        if skipped := self.dialect.skipped_rows:
+            parts.append(f"{skipped} line{'s' if skipped > 1 else ''} before the header")
         for form, places in self._formats():
             parts.append(f"{form} in column{'s' if ',' in places else ''} {places}")
         return ", ".join(parts)
@@ -213,21 +190,39 @@ def propose(path: Path) -> Proposal | None:
     encoding = _encoding(sample, is_whole=is_whole)
     if encoding is None or not sample.strip():
         return None
-    if not is_whole:  # the last record may be cut
-        sample = sample[: sample.rfind(b"\n") + 1]
-    candidates = [
-        (rows, delimiter)
-        for delimiter in _DELIMITERS
-        if (rows := _rows(sample, Dialect(delimiter, encoding=encoding, states_comment=True)))
-    ]
-    if not candidates:
-        return None
-    rows, delimiter = max(candidates, key=lambda candidate: len(candidate[0][0]))
+    if not is_whole:
+        sample = sample[: _end_of_a_record(sample)]
+    narrow = None
+    for skipped in range(_MOST_SKIPPED + 1):
+        dialects = [
+            Dialect(mark, encoding=encoding, states_comment=True, skipped_rows=skipped)
+            for mark in _DELIMITERS
+        ]
+        candidates = [(rows, dialect) for dialect in dialects if (rows := _rows(sample, dialect))]
+        rows, dialect = max(candidates, key=lambda candidate: len(candidate[0][0]), default=([], Dialect()))
+        if rows and len(rows[0]) > 1 and (not skipped or _is_typed(rows[1:])):
+            return _proposal(rows, replace(dialect, states_comment=False))
+        if rows and not skipped:
+            narrow = _proposal(rows, replace(dialect, states_comment=False))
+    return narrow
+
+
+def _proposal(rows: list[list[str]], dialect: Dialect) -> Proposal:
     has_header = _has_header(rows)
     body = rows[1:] if has_header else rows
     names = rows[0] if has_header else [None] * len(rows[0])
-    columns = tuple(_column(name, [row[place] for row in body]) for place, name in enumerate(names))
-    return Proposal(Dialect(delimiter, encoding=encoding, has_header=has_header), columns)
+    columns = tuple(guessed(name, {row[place] for row in body}) for place, name in enumerate(names))
+    return Proposal(replace(dialect, has_header=has_header), columns)
+
+
+def _end_of_a_record(sample: bytes) -> int:
+    """Behind the last line end of a piece of a file that is in no quotes, as far as can be seen."""
+    end = len(sample)
+    for _ in range(_MOST_INNER_LINES):
+        end = sample.rfind(b"\n", 0, end)
+        if sample.count(b'"', 0, end) % 2 == 0:
+            return end + 1
+    return sample.rfind(b"\n") + 1
 
 
 def _encoding(sample: bytes, *, is_whole: bool) -> str | None:
@@ -258,37 +253,18 @@ def _has_header(rows: list[list[str]]) -> bool:
         checked_names("", first)
     except DataError:
         return False
-    if any(_column(None, [cell]).datatype is not None for cell in first):
+    if any(guessed(None, [cell]).datatype is not None for cell in first):
         return False
-    below = [_column(None, [row[place] for row in rows[1:]]).datatype for place in range(len(first))]
-    return any(below) or all(cell.replace("_", "").replace(" ", "").isalpha() for cell in first)
+    if any(
+        cell in column for cell, column in zip(first, map(set, zip(*rows[1:], strict=True)), strict=False)
+    ):
+        return False
+    return _is_typed(rows[1:]) or all(cell.replace("_", "").replace(" ", "").isalpha() for cell in first)
 
 
-def _column(name: str | None, cells: list[str]) -> ProposedColumn:
-    """What all values of a column have in common."""
-    values = {cell for cell in cells if cell}
-    if not values:
-        return ProposedColumn(name, None)
-    for datatype in _TYPES:
-        fitting = [form for form in known_formats(datatype) if all(map(form.canonical, values))]
-        if fitting:
-            return _of_formats(name, datatype, fitting, values)
-    return ProposedColumn(name, None)
-
-
-def _of_formats(
-    name: str | None, datatype: Datatype, fitting: list[Format], values: set[str]
-) -> ProposedColumn:
-    """A column all of whose values are of these formats; with two, where they mean different things."""
-    first, *others = fitting
-    meaning = [first.canonical(value) for value in values]
-    rival = next((form for form in others if [form.canonical(value) for value in values] != meaning), None)
-    is_plain = first.text in _CANONICAL_DATES or first.numbers == NumberFormat()
-    if is_plain and datatype is Datatype.DECIMAL and not any("." in value for value in values):
-        datatype = Datatype.INTEGER
-    if is_plain and rival is None:
-        return ProposedColumn(name, datatype)
-    return ProposedColumn(name, datatype, first, rival)
+def _is_typed(rows: list[list[str]]) -> bool:
+    """Whether a column of some records is something else than text."""
+    return any(guessed(None, {*column}).datatype for column in zip(*rows, strict=True))
 
 
 def description_text(proposal: Proposal, url: str) -> str:

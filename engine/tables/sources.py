@@ -1,6 +1,7 @@
 """From a path to a source: its files, and the description beside them."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from smalti.engine.plan.plan import OutputFormat
@@ -56,6 +57,17 @@ def bind(target: IRI, path: Path, table: str | None = None) -> Source:
             "correct `url`, or bind the description of the table that is meant",
         )
     return _bound(target, path, description, bare.table or described)
+
+
+def described(source: Source, description: Description) -> Source:
+    """A source with another description.
+
+    Raises:
+        DataError: the description has a dialect, and the data is no CSV.
+    """
+    if source.foreign is None and source.originals:  # it is in the canonical form already
+        return replace(source, description=description)
+    return _bound(source.target, source.path, description, source.table)
 
 
 def split_url(url: str) -> tuple[str, str | None]:

@@ -3,6 +3,7 @@
 A data owner writes an ODRL policy; smalti checks it, compiles it into a plan, runs the plan, re-measures
 the output, and records it as a new object that later policies can authorize.
 
+    init         a description and a policy to edit, from a table
     check        every finding about a policy document
     load_policy  a policy from a file
     new_policy   a policy written in code, rule by rule
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         Recheck,
         Registry,
         Request,
+        Scaffold,
         Trial,
         Watch,
         authorize,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
         estimate,
         explain,
         forecast,
+        init,
         load_policy,
         new_policy,
         offer,
@@ -83,6 +86,7 @@ __all__ = [
     "Recheck",
     "Registry",
     "Request",
+    "Scaffold",
     "SmaltiError",
     "Trial",
     "Watch",
@@ -94,6 +98,7 @@ __all__ = [
     "estimate",
     "explain",
     "forecast",
+    "init",
     "load_policy",
     "new_policy",
     "offer",

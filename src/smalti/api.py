@@ -49,6 +49,8 @@ from smalti.policy.read import parse as parsing
 from smalti.policy.read.inheritance import Stored, nothing_stored
 from smalti.policy.say.bind import bound_document
 from smalti.published import read_published
+from smalti.roles import Scaffold
+from smalti.starting import init
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
 from smalti.trying import asked_by_default, only_read, read_varied
 from smalti.vocab.terms import IRI
@@ -74,6 +76,7 @@ __all__ = [
     "Recheck",
     "Registry",
     "Request",
+    "Scaffold",
     "Trial",
     "Watch",
     "authorize",
@@ -83,6 +86,7 @@ __all__ = [
     "estimate",
     "explain",
     "forecast",
+    "init",
     "load_policy",
     "new_policy",
     "offer",

@@ -89,6 +89,8 @@ def functions() -> Iterator[tuple[str, Callable[..., object]]]:
 def calls() -> Iterator[Call]:
     for name, function in functions():
         for one in inspect.signature(function).parameters.values():
+            if one.kind is one.VAR_KEYWORD and one.annotation is object:
+                continue  # words of a policy, which `new_policy` looks at itself
             if one.kind is one.VAR_KEYWORD:
                 (of,) = one.annotation.__args__
                 yield from (Call(name, function, choice) for choice in inspect.get_annotations(of))

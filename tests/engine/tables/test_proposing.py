@@ -135,3 +135,33 @@ def test_a_declared_dialect_that_does_not_fit_gets_a_proposal(tmp_path: Path) ->
 
 def test_what_looks_as_declared_keeps_its_way_out(tmp_path: Path) -> None:
     assert "export it again as RFC 4180" in told(tmp_path, b"who,age,city,illness\ncanary,20\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "skipped"),
+    [
+        ("Export of June\n\nwho;age\nann;31\nbob;42\n", None),  # a blank line is no line of a table
+        ("Export of June\nwho;age\nann;31\nbob;42\n", 1),
+        ("Export, of June\nby me\nwho;age\nann;31,5\nbob;42,0\n", 2),
+        ("name\nfoo\nbar\n", 0),
+        ("name\nfoo; x\nbar; y\n", 0),  # no column of the wider table is typed
+    ],
+)
+def test_lines_before_the_header(tmp_path: Path, content: str, skipped: int | None) -> None:
+    proposal = propose(written(tmp_path, content))
+    assert proposal is not None
+    if skipped is not None:
+        assert proposal.dialect.skipped_rows == skipped
+
+
+def test_a_sample_may_end_inside_quotes(tmp_path: Path) -> None:
+    rows = "".join(f'{n};"line\nline\n{"x" * 50}\nline"\n' for n in range(2000))
+    proposal = propose(written(tmp_path, f"number;text\n{rows}"))
+    assert proposal is not None
+    assert proposal.stated_dialect() == {"delimiter": ";"}
+
+
+def test_a_first_record_whose_texts_come_again_is_no_header(tmp_path: Path) -> None:
+    proposal = propose(written(tmp_path, "ann,flu\nbob,cold\neve,flu\n"))
+    assert proposal is not None
+    assert not proposal.dialect.has_header
