@@ -48,7 +48,7 @@ def main() -> None:
         "--as", "http://org/user", "--owner", OWNER, "--purpose", "marketing",
         "--out", WORK / "customers-out",
     )  # fmt: skip
-    show("\nThe first row of its output", WORK / "customers-out" / "anonCustomer.csv", 1)
+    show("The first row of its output", WORK / "customers-out" / "anonCustomer.csv", 1)
 
     print(
         "\n2. Who may read the output? Whoever may read its input, for a purpose of the policy behind it",

@@ -15,5 +15,6 @@ class ShownInNotebooks:
 
     def _repr_html_(self) -> str:
         """The text of `smalti.explain`."""
-        lines = capability_module(self.kind).CAPABILITY.lines(self)
+        capability = capability_module(self.kind).CAPABILITY
+        lines = capability.lines(self, capability.plan_notices(self), in_full=False)
         return preformatted("\n".join(line if isinstance(line, str) else labelled(*line) for line in lines))

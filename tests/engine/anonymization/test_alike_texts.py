@@ -55,13 +55,21 @@ def tell(
 
 def test_the_columns_are_named_and_only_the_owner_is_told_how_many(tmp_path: Path) -> None:
     planned, ran = tell(tmp_path, {}, PEOPLE, [*ILLNESSES, "Flu "])
-    assert "`who` distinguishes people" in planned
-    assert "`illness` distinguishes values" in planned
+    other = smalti.plan(
+        tmp_path / "policy.jsonld",
+        data={TARGET: tmp_path / "people.csv"},
+        party="http://example.com/party/other",
+        registry=tmp_path / "registry.sqlite",
+    )
+    of_others = "\n".join(other.warnings)
+    for told in (planned, of_others):
+        assert "`who` distinguishes people" in told
+        assert "`illness` distinguishes values" in told
     assert "1 of its 6 texts" in ran
-    assert not any(digit in planned for digit in "0123456789")
+    assert not any(digit in of_others for digit in "0123456789")
     for text in (*PEOPLE, *ILLNESSES):
-        assert text not in planned.replace("Unicode", "")
-        assert text not in ran
+        for told in (planned, ran, of_others):
+            assert text not in told.replace("Unicode", "")
 
 
 def test_a_declared_column_is_taken_as_it_is(tmp_path: Path) -> None:
