@@ -12,6 +12,7 @@ import smalti as api
 from smalti import Registry, SmaltiError
 from smalti.policy.model.meaning import meaning_digest
 from smalti.policy.read.parse import json_ld_document
+from smalti.policy.read.parse import parse as read_policy
 from smalti.vocab.terms import IRI
 
 POLICY = f"""\
@@ -199,3 +200,23 @@ def test_values_that_policies_do_not_have_are_refused(value: object) -> None:
     with pytest.raises(SmaltiError) as error:
         api.new_policy(target=CUSTOMER).anonymize(k=value)
     assert "`k`" in str(error.value)
+
+
+def test_rules_of_the_policy_and_of_later_calls_stand_together() -> None:
+    """What is named first is not dropped: a prohibition that is lost publishes what it forbids."""
+    written = api.new_policy(
+        owner="http://example.com/o", target="http://example.com/t", prohibit={"columns": ["ssn"]}
+    )
+    text = written.anonymize(k=2, quasi_identifiers=["age"]).prohibit("sell").to_short()
+    assert "ssn" in text
+    assert "sell" in text
+    permitted = api.new_policy(target="http://example.com/t", permit={"action": "read"})
+    assert permitted.permit("print").permit("display").to_short().count("action") == 3
+
+
+@pytest.mark.parametrize("line_end", ["\u2028", "\u2029", "\x85", "\r"])
+def test_a_comment_ends_where_everybody_sees_it_end(line_end: str) -> None:
+    text = f"target: http://example.com/t\n# the end{line_end}conflict: perm\n"
+    (finding,) = read_policy(text.encode(), "p.yaml").errors
+    assert finding.code == "P110"
+    assert finding.where.line == 2

@@ -284,6 +284,16 @@ class BoundColumns(Generic[W]):
                 "declare the column that they were listed by",
             )
             return None
+        if self.source.has_format(name):
+            # They are known by keyed digests of texts, which a format would have to be applied to.
+            self.problem(
+                str(self.source.target),
+                "people who withdrew were listed as the data writes them, and the description of"
+                f" `{name}` has a format, by which it is read in another form",
+                "a respondent column that is read as it is written",
+                f"declare `{name}` without a format, as a text",
+            )
+            return None
         datatype = self.facts_of(name).datatype or Datatype.STRING
         leave_out_withdrawn(self.table, name, datatype, self.time_zone(name), withdrawn)
         return name

@@ -8,7 +8,7 @@ runs that draw at random are not carried out: looking at a draw without a charge
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -79,7 +79,7 @@ class Tried:
     report: OwnerReport
     exact: tuple[ExactShare, ...]
     header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[str, ...], ...] = field(repr=False)
     """A few of the output's, spread over it; for the owner's terminal, and no file."""
 
 

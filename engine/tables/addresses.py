@@ -14,6 +14,9 @@ SERVERS: Final = ("postgresql", "postgresql+psycopg")
 _SERVED: Final = re.compile(rf"(?i:({'|'.join(map(re.escape, SERVERS))}))://")
 
 
+_SECRET: Final = re.compile(r":/+[^/@\s]*:[^@\s]*@")
+
+
 @runtime_checkable
 class ArrowStream(Protocol):
     """A table in memory that hands itself out by Arrow's PyCapsule interface."""
@@ -68,7 +71,15 @@ def data_at(text: str, where: str) -> Location:
         if not mark:
             address = text
         return ServedTable(address, table if mark else None, served[1].lower().partition("+")[0])
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) is None and (split := table_in(text)) is not None:
+    is_address = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) is not None
+    if not is_address and _SECRET.search(text) is not None and not Path(text).exists():
+        raise UsageError(
+            where,
+            "it looks like an address with a password, of no form that is read",
+            "postgresql://USER@HOST/DATABASE#TABLE, with the password in PGPASSWORD; or a path",
+            "write it without the password",
+        )
+    if not is_address and (split := table_in(text)) is not None:
         return TableIn(Path(split[0]), split[1])
     return located(text, where)
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from smalti.engine.tables.arrow import ArrowReader
 from smalti.engine.tables.catalogue import Name, chosen, quoted
-from smalti.engine.tables.foreign import RECORDS_AT_ONCE, Plain, Reader, Records, misfit
+from smalti.engine.tables.foreign import RECORDS_AT_ONCE, Plain, Reader, Records, misfit, plain_number
 from smalti.errors import DataError, UsageError
 
 _SQLITE: Final = b"SQLite format 3\0"
@@ -183,5 +183,5 @@ class _SqliteTable(Reader):
             case bytes():
                 return Plain(b64encode(cell).decode())
             case float() | int():
-                return Plain(str(cell).removesuffix(".0"))
+                return Plain(plain_number(cell))
         raise misfit(self._name, record, "a value of an unknown type", "texts, numbers and bytes")

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from smalti.engine.tables.addresses import ServedTable
 from smalti.engine.tables.catalogue import chosen
-from smalti.engine.tables.foreign import RECORDS_AT_ONCE, Plain, Reader, Records, misfit
+from smalti.engine.tables.foreign import RECORDS_AT_ONCE, Plain, Reader, Records, misfit, plain_number
 from smalti.errors import BackendError, UsageError, install_line
 from smalti.transforms.base import Datatype
 
@@ -161,7 +161,7 @@ def canonical_text(cell: object) -> str | None:  # noqa: PLR0911 (one for each t
         case bool():
             return Plain("true" if cell else "false")
         case int() | float():
-            return Plain(str(cell).removesuffix(".0"))
+            return Plain(plain_number(cell))
         case Decimal():
             return Plain(format(cell, "f"))
         case datetime():

@@ -131,6 +131,10 @@ class Source:
             and not self.datatypes
         )
 
+    def has_format(self, column: str) -> bool:
+        """Whether the description says how the values of a column are written, other than canonically."""
+        return self.description.column(column).format is not None
+
     @property
     def paths(self) -> tuple[Path, ...]:
         """The files, in the order of their rows: at least one."""

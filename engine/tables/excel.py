@@ -9,12 +9,11 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 from zipfile import BadZipFile, ZipFile
 
-from smalti.engine.tables.foreign import RECORDS_AT_ONCE, Plain, Reader, Records, misfit
+from smalti.engine.tables.foreign import RECORDS_AT_ONCE, Plain, Reader, Records, misfit, plain_number
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import DataError, UsageError
 from smalti.policy.model.suggest import did_you_mean
@@ -29,9 +28,10 @@ _CHUNK: Final = 1 << 20
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MERGED: Final = re.compile(rb"<(?:[\w.-]+:)?mergeCell[\s/>]")
 _DOCTYPE: Final = re.compile(rb"<!(?:DOCTYPE|ENTITY)")
-_OVERLAP: Final = 64
+_ROW: Final = re.compile(rb'<(?:[\w.-]+:)?row\s[^>]{0,400}?\br="([0-9]{1,9})"')
+_OVERLAP: Final = 512
+"""Bytes of a piece that are looked at again with the next one: a tag may be cut."""
 _WAY_OUT: Final = "save the sheet as values, in a workbook of its own, or as CSV"
-_LONGEST_PLAIN: Final = 100
 
 
 @contextmanager
@@ -133,11 +133,13 @@ def _check_sheet(path: Path, sheet: Any) -> None:
         start = part.read(_OVERLAP)
         if b"\0" in start:  # UTF-16, which would pass unseen below
             raise _no_workbook(path)
-        before = start
+        before, rows = start, _RowNumbers(f"{path.name}#{sheet.title}")
         while chunk := part.read(_CHUNK):
             _check_piece(path, sheet, before + chunk)
+            rows.check(before + chunk, part.tell() - len(before) - len(chunk))
             before = chunk[-_OVERLAP:]
         _check_piece(path, sheet, before)
+        rows.check(before, part.tell() - len(before))
 
 
 def _check_piece(path: Path, sheet: Any, piece: bytes) -> None:
@@ -147,6 +149,24 @@ def _check_piece(path: Path, sheet: Any, piece: bytes) -> None:
         )
     if _DOCTYPE.search(piece):
         raise _no_workbook(path)
+
+
+class _RowNumbers:
+    """Numbers of rows, which rise: the reader of workbooks passes over rows out of their order."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._number, self._place = name, 0, -1
+
+    def check(self, piece: bytes, start: int) -> None:
+        """Look at a piece that begins at an offset of the sheet; part of it may have been seen."""
+        for row in _ROW.finditer(piece):
+            place, number = start + row.start(), int(row[1])
+            if place <= self._place:
+                continue
+            if number <= self._number:
+                problem = f"row {number} stands behind row {self._number}"
+                raise DataError(self._name, problem, "each row once, in their order", _WAY_OUT)
+            self._place, self._number = place, number
 
 
 class _Sheet(Reader):
@@ -238,7 +258,7 @@ class _Sheet(Reader):
         elif isinstance(value, bool):
             return Plain("true" if value else "false")
         elif isinstance(value, int | float):
-            return Plain(_number(value))
+            return Plain(plain_number(value))
         elif isinstance(value, date):
             return Plain(_day(value, cell.number_format))
         else:
@@ -258,15 +278,6 @@ def _trimmed(row: tuple[Any, ...]) -> tuple[Any, ...]:
     while filled and row[filled - 1].value is None:
         filled -= 1
     return row[:filled]
-
-
-def _number(value: float) -> str:
-    """A number without an exponent, where it is not a very long one."""
-    text = str(value)
-    if "e" in text:
-        plain = format(Decimal(text), "f")
-        return plain if len(plain) <= _LONGEST_PLAIN else text
-    return text.removesuffix(".0")
 
 
 def _day(value: date, number_format: str) -> str:

@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
 
 from smalti.errors import DataError
 from smalti.transforms.base import Datatype
@@ -14,10 +16,22 @@ BYTES_AT_ONCE = 1 << 24
 """Characters, roughly; a batch ends with the record that reaches them."""
 
 
+_LONGEST_PLAIN: Final = 100
+
+
 class Plain(str):
     """A text that is canonical by its cell's type: no formats and texts for missing values apply."""
 
     __slots__ = ()
+
+
+def plain_number(value: float) -> str:
+    """A number without an exponent, where it is not a very long one: equal numbers have one text."""
+    text = str(value)
+    if "e" in text:
+        plain = format(Decimal(text), "f")
+        return plain if len(plain) <= _LONGEST_PLAIN else text
+    return text.removesuffix(".0")
 
 
 @dataclass(frozen=True, slots=True)

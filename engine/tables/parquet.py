@@ -204,7 +204,7 @@ def stated_datatype(name: str, field: pa.Field) -> Datatype | None:
         DataError: a column of that type is not read.
     """
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return None
     if _is_binary(kind):
         return Datatype.STRING  # in base64, as XML Schema's `base64Binary`

@@ -6,6 +6,7 @@ directives, several documents, keys that are no texts, duplicate keys. A plain s
 `2026-01-01` stay what they are.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 MAX_CHARACTERS: Final = 200_000
 """The reader is plain Python, and takes about a second for so many."""
 _LONGEST_WORD: Final = 80
+_OTHER_LINE_ENDS: Final = re.compile(r"\r(?!\n)|[\x85\u2028\u2029]")
+"""Line ends of YAML 1.1 that are none in 1.2 (section 5.4), or that viewers do not show."""
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUTHS: Final = {"true": True, "false": False}
 
@@ -53,6 +56,10 @@ def read_yaml(text: str) -> tuple[JsonValue | None, tuple[JsonFault, ...]]:
     if len(text) > MAX_CHARACTERS:
         message = f"a policy in the short form has at most {MAX_CHARACTERS} characters"
         return None, (JsonFault("P101", message, Place(0, 0, ""), "write JSON-LD"),)
+    if (line_end := _OTHER_LINE_ENDS.search(text)) is not None:
+        place = Place(line_end.start(), line_end.end(), "")
+        message = "a line ends here for some readers, and goes on for others"
+        return None, (JsonFault("P110", message, place, "end lines with a line feed alone"),)
     reader = _Reader()
     try:
         for event in _events(text):

@@ -13,7 +13,7 @@ from smalti.policy.say.serialize import number_text
 from smalti.policy.say.short_form import to_json_ld
 from smalti.policy.short.plain import NOWHERE, array, plain_object, text_value
 from smalti.policy.short.words import JOINED, OPERATORS, PARTS, RULE_WORDS, TYPES
-from smalti.policy.text.json_text import JsonNamed, JsonNumber, JsonValue
+from smalti.policy.text.json_text import JsonArray, JsonNamed, JsonNumber, JsonValue
 from smalti.policy.text.yaml_layout import lay_out_yaml
 
 NAME: Final = "<policy>"
@@ -87,8 +87,9 @@ class PolicyInCode:
             own_parts = dict(permitted[0]).keys() & PARTS.keys()
             if not own_parts or len(self._rules) == 1:
                 words |= dict(rules.pop("permit")[0])
-        lists = {kind: array(plain_object(dict(rule)) for rule in each) for kind, each in rules.items()}
-        return lay_out_yaml(plain_object(words | lists))
+        lists = {kind: [plain_object(dict(rule)) for rule in each] for kind, each in rules.items()}
+        joined = {kind: array([*_items(words.get(kind)), *each]) for kind, each in lists.items()}
+        return lay_out_yaml(plain_object(words | joined))
 
     def to_json_ld(self) -> str:
         """The policy in JSON-LD, which is what a registry stores.
@@ -131,6 +132,11 @@ def _rule(words: Mapping[str, object]) -> Rule:
 
 def _kebab(word: str) -> str:
     return word.replace("_", "-")
+
+
+def _items(rules: JsonValue | None) -> tuple[JsonValue, ...]:
+    """The rules that a word of the policy has already: one, several or none."""
+    return () if rules is None else rules.items if isinstance(rules, JsonArray) else (rules,)
 
 
 def _value(value: object, word: str, *, is_column: bool = False) -> JsonValue:

@@ -223,3 +223,28 @@ def test_frames_that_are_refused(tmp_path: Path, table: Any, problem: str) -> No
 def test_a_frame_of_nothing(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the file has no header"):
         read(Frame(pa.table({})), tmp_path)
+
+
+def test_equal_numbers_of_sqlite_are_one_text(tmp_path: Path) -> None:
+    """Two texts would be two people."""
+    place = tmp_path / "t.sqlite"
+    with sqlite3.connect(place) as connection:
+        connection.execute("CREATE TABLE t (id)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(10**17,), (1e17,), (1e-5,)])
+    connection.close()
+    assert read(place, tmp_path) == f"id\n{10**17}\n{10**17}\n0.00001\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["postgresql:/u:{}@h/db#t", " postgresql://u:{}@h/db#t", "jdbc:postgresql://u:{}@h/db"]
+)
+def test_a_mistyped_address_shows_no_password(text: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        data_at(text.format(SECRET), "data (--data)")
+    assert SECRET not in str(refused.value)
+    assert "PGPASSWORD" in str(refused.value)
+
+
+def test_texts_of_polars_are_views(tmp_path: Path) -> None:
+    table = pa.table({"a": pa.array(["x", "y", None], pa.string_view())})
+    assert read(Frame(table), tmp_path) == 'a\nx\ny\n""\n'

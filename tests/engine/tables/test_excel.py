@@ -143,6 +143,15 @@ def test_damaged_sheets(tmp_path: Path, change: Any) -> None:
         content(place)
 
 
+def test_rows_out_of_their_order_are_refused(tmp_path: Path) -> None:
+    """The reader of workbooks passes over them, and a lost record would not be noticed."""
+    place = workbook(tmp_path, ["a"], ["x"], ["y"], ["z"])
+    twice = repacked(
+        place, lambda _, data: data.replace(b'<row r="4"', b'<row r="3"').replace(b'r="A4"', b'r="A3"')
+    )
+    assert "row 3 stands behind row 3" in refusal(twice)
+
+
 def test_bombs_are_refused_before_they_are_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
