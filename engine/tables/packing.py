@@ -21,35 +21,35 @@ _CHUNK: Final = 1 << 20
 
 
 class Hashed(io.RawIOBase):
-    """A file's bytes, hashed as they are read from its beginning to its end."""
+    """The bytes of a stream, hashed as they are read from its beginning to its end."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("rb", buffering=0)
+    def __init__(self, stream: io.RawIOBase) -> None:
+        self._stream = stream
         self._digest = hashlib.sha256()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
-        count = self._file.readinto(buffer)
+        count = self._stream.readinto(buffer) or 0
         self._digest.update(memoryview(buffer)[:count])
         return count
 
     def finish(self) -> str:
-        """Hash what was not read; the digest of the whole file."""
+        """Hash what was not read; the digest of all of it."""
         while self.read(_CHUNK):
             pass
         return f"sha256:{self._digest.hexdigest()}"
 
     def close(self) -> None:
-        self._file.close()
+        self._stream.close()
         super().close()
 
 
 class _Unpacked(io.RawIOBase):
     """What a packed file holds; refuses a bomb before it fills anything."""
 
-    def __init__(self, path: Path, packed: Hashed, packing: str) -> None:
+    def __init__(self, path: Path, packed: io.RawIOBase, packing: str) -> None:
         self._stream = pa.CompressedInputStream(pa.PythonFile(packed, "r"), packing)
         self._name, self._packing = path.name, packing
         self._left = max(ALWAYS_UNPACKED, MOST_TIMES * path.stat().st_size)
@@ -81,13 +81,16 @@ class _Unpacked(io.RawIOBase):
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[io.BufferedReader, Hashed]]:
-    """The bytes of a file, unpacked where its name says that it is packed; and the same as they are stored.
+    """The bytes of a file, unpacked where its name says that it is packed; and what hashes them.
+
+    They are hashed as they are unpacked, so that packing makes no other data of them.
 
     Raises:
         DataError: when it is read: it is not packed as its name says, or unpacks to too much.
     """
-    with Hashed(path) as stored:
-        packing = PACKINGS.get(path.suffix.lower())
-        raw: io.RawIOBase = stored if packing is None else _Unpacked(path, stored, packing)
-        with io.BufferedReader(cast(Any, raw), _CHUNK) as reader:
-            yield reader, stored
+    packing = PACKINGS.get(path.suffix.lower())
+    with path.open("rb", buffering=0) as stored:
+        content: io.RawIOBase = stored if packing is None else _Unpacked(path, stored, packing)
+        hashed = Hashed(content)
+        with io.BufferedReader(cast(Any, hashed), _CHUNK) as reader:
+            yield reader, hashed

@@ -1,5 +1,7 @@
 """Files as people have them give, byte for byte, what their content in canonical CSV gives."""
 
+import gzip
+import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -137,3 +139,38 @@ def test_a_party_that_is_no_iri_is_blamed_by_its_own_name(
     assert refused.value.where == where
     ran = smalti("plan", policy_in(tmp_path), *request(data, party=party, owner=owner), cwd=tmp_path)
     assert ran.message.startswith(f"{where}: ")
+
+
+def test_packing_and_another_description_make_no_other_data(tmp_path: Path) -> None:
+    """Another party tried owned data out, packed and with another text for missing values."""
+    rows = [f"{who};{20 + who};{'flu' if who % 2 else 'cold'}" for who in range(8)]
+    plain = "\n".join(["id;age;ill", *rows, ""]).encode()
+
+    def described(name: str, content: bytes, nulls: list[str]) -> Path:
+        (tmp_path / name).write_bytes(content)
+        about = {
+            "@context": "http://www.w3.org/ns/csvw", "url": name, "dialect": {"delimiter": ";"},
+            "tableSchema": {"columns": [{"name": "ill", "datatype": "string", "null": nulls}]},
+        }  # fmt: skip
+        (tmp_path / f"{name}-metadata.json").write_text(json.dumps(about))
+        return tmp_path / name
+
+    def policy(owner: str, target: str) -> api.PolicyDocument:
+        written = api.new_policy(policy=f"{target}/p", owner=owner, target=target, purpose="statistical")
+        return api.load_policy(
+            written.anonymize(
+                k=2, respondent="id", quasi_identifiers=["age"], sensitive="ill", output=f"{target}/o"
+            )
+        )
+
+    owner, other, target = (f"http://example.com/{name}" for name in ("owner", "other", "T"))
+    registry = api.Registry.open(tmp_path / "r.sqlite")
+    asked = {"party": owner, "purpose": "statistical", "registry": registry}
+    source = described("a.csv", plain, ["n"])
+    assert api.run(policy(owner, target), data={target: source}, out=tmp_path / "o", **asked).version
+    packed = described("b.csv.gz", gzip.compress(plain), ["cold"])
+    for own, data in (("http://example.com/mine", packed), ("http://example.com/plain", source)):
+        with pytest.raises(SmaltiError):
+            api.try_out(
+                policy(other, own), data={own: data}, party=other, purpose="statistical", registry=registry
+            )
