@@ -135,6 +135,7 @@ def renamed(policy: Path, folder: Path, data: Path) -> Path:
     return place
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_publishes_the_same(tmp_path: Path, spark: Any) -> None:
     contents = []

@@ -46,9 +46,10 @@ class Proposal:
     def differs_from(self, declared: Dialect) -> bool:
         """Whether it seems to be written in another way than declared, as far as that is looked at."""
         ours, theirs = self.dialect, declared
-        return (ours.delimiter, ours.encoding, ours.skipped_rows) != (
-            theirs.delimiter, theirs.encoding, theirs.skipped_rows
-        )  # fmt: skip
+        if (ours.delimiter, ours.encoding) != (theirs.delimiter, theirs.encoding):
+            return True
+        # Lines before a table whose header is not found are a guess upon a guess.
+        return ours.has_header and ours.skipped_rows != theirs.skipped_rows
 
     def stated_dialect(self) -> dict[str, Any]:
         """The `dialect` to write into a description; empty where none is needed."""

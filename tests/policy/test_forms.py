@@ -221,6 +221,7 @@ def test_policies_of_several_forms_in_one_list_keep_their_order() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_equal_contexts_are_processed_once_and_different_ones_are_counted() -> None:
     policy = json.loads((HERE / "good" / "read.jsonld").read_text())
     text = json.dumps([{**policy, "uid": f"http://example.com/{n}", "permission": []} for n in range(2000)])

@@ -105,6 +105,7 @@ def test_many_retained_columns_are_written_in_the_order_of_their_texts(tmp_path:
     assert found == sorted(found, key=lambda row: [text.encode() for text in row])
 
 
+@pytest.mark.slow
 def test_columns_are_numbered_in_few_joins_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
