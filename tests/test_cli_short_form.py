@@ -5,6 +5,7 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from shell import CUSTOMER, OWNER, USER, small_table, smalti
 
@@ -220,3 +221,16 @@ def test_a_comment_ends_where_everybody_sees_it_end(line_end: str) -> None:
     (finding,) = read_policy(text.encode(), "p.yaml").errors
     assert finding.code == "P110"
     assert finding.where.line == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{"one_row_each": True, "one-row-each": True}, {"rows": {"age": {"at_least": 3, "at-least": 5}}}],
+)
+def test_a_word_in_two_spellings_is_refused(words: dict[str, object]) -> None:
+    with pytest.raises(SmaltiError, match="in two spellings"):
+        api.new_policy(target=CUSTOMER).anonymize(**words)
+
+
+def test_numbers_of_other_libraries_are_numbers() -> None:
+    assert "k: 3\n" in api.new_policy(target=CUSTOMER).anonymize(k=np.float64(3)).to_short()

@@ -82,6 +82,7 @@ def test_a_try_shows_what_a_run_then_gives(tmp_path: Path) -> None:
     header, *rows = published(tmp_path / "out")
     assert trial.tried.header == tuple(header)
     assert 0 < len(trial.tried.rows) <= 5
+    assert not {cell for row in trial.tried.rows for cell in row if cell in repr(trial)}, "for no file"
     assert {*trial.tried.rows} <= {*map(tuple, rows)}
     shares = {share.column: share.rows for share in trial.tried.exact}
     cities = [row[header.index("city")] for row in rows]

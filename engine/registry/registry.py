@@ -374,7 +374,8 @@ class Registry:
 
         Args:
             target: a source, or an output that still tells whom its rows are about.
-            respondents: their values in the respondent column, as the data writes them.
+            respondents: their values in the respondent column, as the data writes them. A run on data whose
+                description gives that column a format is refused from then on.
             by: an owner; asserted by the caller.
             column: the name of the respondent column; None: the one that runs on the target counted by.
                 A later run that counts people by another column is refused.

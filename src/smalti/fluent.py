@@ -1,6 +1,7 @@
 """A policy that is written in code: the short form, word by word."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -125,9 +126,15 @@ def new_policy(**words: object) -> PolicyInCode:
 
 
 def _rule(words: Mapping[str, object]) -> Rule:
-    return tuple(
-        (_kebab(word), _value(value, _kebab(word))) for word, value in words.items() if value is not None
-    )  # fmt: skip
+    stated = {word: value for word, value in words.items() if value is not None}
+    _check_distinct(map(_kebab, stated))
+    return tuple((_kebab(word), _value(value, _kebab(word))) for word, value in stated.items())
+
+
+def _check_distinct(words: Iterable[str]) -> None:
+    twice = [word for word, count in Counter(words).items() if count > 1]
+    if twice:
+        raise UsageError(f"`{twice[0]}`", "the word stands twice, in two spellings", "each word once")
 
 
 def _kebab(word: str) -> str:
@@ -153,11 +160,13 @@ def _value(value: object, word: str, *, is_column: bool = False) -> JsonValue:
             return array(_value(item, word) for item in value)
         case Mapping():
             keeps_keys = word in _BY_COLUMN and not is_column
+            keys = [_key(key, word, keeps_keys=keeps_keys) for key in value]
+            _check_distinct(keys)
             return plain_object({
-                _key(key, word, keeps_keys=keeps_keys): _value(
-                    item, word if keeps_keys or word == "valid" else str(key), is_column=keeps_keys
+                key: _value(
+                    item, word if keeps_keys or word == "valid" else str(written), is_column=keeps_keys
                 )
-                for key, item in value.items()
+                for key, (written, item) in zip(keys, value.items(), strict=True)
             })  # fmt: skip
     raise UsageError(f"`{word}`", f"a value is of the type {type(value).__name__}", _EXPECTED)
 
@@ -169,7 +178,8 @@ def _key(key: object, word: str, *, keeps_keys: bool) -> str:
 
 
 def _number(value: int | float | Decimal, word: str) -> JsonNumber:
-    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    # Other libraries' numbers are floats, too, and write themselves otherwise.
+    exact = Decimal(float.__repr__(value)) if isinstance(value, float) else Decimal(value)
     if not exact.is_finite():
         raise UsageError(f"`{word}`", "the number is not finite", "a finite number")
     return JsonNumber(number_text(exact), NOWHERE)

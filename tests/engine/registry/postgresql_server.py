@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 USER = "postgres"
 """Whom the server runs as where the tests run as root, whom it refuses."""
 
@@ -20,6 +22,17 @@ def programs() -> Path | None:
         return found[-1].parent
     known = shutil.which("initdb")
     return Path(known).parent if known else None
+
+
+def required() -> Path:
+    """The same; without it a test fails in CI, and is skipped elsewhere, which says so."""
+    place = programs()
+    if place is None:
+        missing = "NOT TESTED ON POSTGRESQL: no server is installed (package `postgresql`)"
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return place
 
 
 @contextmanager

@@ -40,13 +40,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    place = postgresql_server.programs()
-    if place is None:
-        missing = "NOT TESTED ON POSTGRESQL: no server is installed (package `postgresql`)"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with postgresql_server.running(place) as address:
+    with postgresql_server.running(postgresql_server.required()) as address:
         yield address
 
 

@@ -1,6 +1,5 @@
 """Tables of a real PostgreSQL server, read as canonical text; skipped without the server's programs."""
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,13 +22,7 @@ TARGET = IRI("http://example.com/table")
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    place = postgresql_server.programs()
-    if place is None:
-        missing = "NOT TESTED ON POSTGRESQL: no server is installed (package `postgresql`)"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with postgresql_server.running(place) as address:
+    with postgresql_server.running(postgresql_server.required()) as address:
         with psycopg.connect(address.format("postgres"), autocommit=True) as connection:
             connection.execute(
                 'CREATE TABLE "Odd; name" (a INTEGER, b DATE, c TIMESTAMP, d TIMESTAMPTZ, e NUMERIC(8, 2),'
