@@ -13,11 +13,12 @@ from smalti.cli import startup
 
 RUN = """
 import json, sys
+before = set(sys.modules)
 from smalti.cli.main import main
 try:
     main()
 except SystemExit as left:
-    print(json.dumps([left.code, sorted(sys.modules)]), file=sys.stderr)
+    print(json.dumps([left.code, sorted(set(sys.modules) - before)]), file=sys.stderr)
 """
 DATA = {"numpy", "pyarrow", "duckdb", "sqlalchemy"}
 ELSEWHERE = {
@@ -30,7 +31,10 @@ ELSEWHERE = {
 
 
 def modules(cwd: Path, *arguments: str | Path, code: int = 0) -> set[str]:
-    """What a command of a process of its own has imported, once it has ended with that code."""
+    """What a command of a process of its own has imported, once it has ended with that code.
+
+    What the interpreter has loaded before, as coverage does at its start, is no part of it.
+    """
     done = subprocess.run(
         [sys.executable, "-P", "-c", RUN, *map(str, arguments)],
         cwd=cwd, capture_output=True, text=True, check=False,
