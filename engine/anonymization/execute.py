@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from smalti.engine.anonymization.fragments import Fragments, codebook_of
 from smalti.engine.anonymization.label_sizes import check_labels, label_bytes
-from smalti.engine.anonymization.recoder import distinct, held
 from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding, StagedTable
 from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import GuaranteeError, InternalError
 from smalti.transforms.mondrian.algorithm import Algorithm, Generalised
 from smalti.transforms.mondrian.algorithms import algorithm_of
+from smalti.transforms.partitions.merging import merged
 from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, SensitiveIncidence
 from smalti.transforms.requirements.registry import judges_of
 from smalti.transforms.values.labels import class_labels
@@ -156,20 +156,7 @@ def _merged(problem: Problem, books: list[Codebook]) -> tuple[Problem, Integers]
         return problem, np.arange(len(problem.weights))
     codes, tuple_of = np.unique(problem.codes, axis=0, return_inverse=True)
     tuple_of = tuple_of.reshape(-1)
-    weights = np.zeros(len(codes), np.int64)
-    np.add.at(weights, tuple_of, problem.weights)
-    people = problem.respondents
-    merged = replace(
-        problem,
-        codes=codes,
-        weights=weights,
-        respondents=people and Incidence(*distinct(tuple_of[people.tuples], people.items)),
-        sensitive=tuple(
-            held(tuple_of[incidence.tuples], incidence.values, incidence.respondents)
-            for incidence in problem.sensitive
-        ),
-    )
-    return merged, tuple_of
+    return merged(problem, codes, tuple_of), tuple_of
 
 
 def _by_value(plan: Plan, name: str, column: Coded) -> tuple[Codebook, Integers]:

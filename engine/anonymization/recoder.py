@@ -8,7 +8,8 @@ import pyarrow as pa
 from smalti.engine.backends.keys import Packing
 from smalti.transforms.base import CutScore, Requirement
 from smalti.transforms.mondrian.algorithm import Algorithm, Portions
-from smalti.transforms.problem import Incidence, Integers, Problem, SensitiveIncidence
+from smalti.transforms.partitions.merging import distinct, held
+from smalti.transforms.problem import Incidence, Integers, Problem
 from smalti.transforms.values.labels import class_labels
 from smalti.transforms.values.metrics import class_penalties
 from smalti.transforms.values.texts import Codebook
@@ -135,25 +136,6 @@ def _running(rows: Integers, atoms: Integers) -> Integers:
     starts = np.flatnonzero(np.diff(atoms, prepend=-1))
     before = (upto - rows)[starts]
     return upto - np.repeat(before, np.diff(starts, append=len(atoms)))
-
-
-def held(tuples: Integers, values: Integers, respondents: Integers | None) -> SensitiveIncidence:
-    """Which values occur with which tuples, of columns that may say so several times."""
-    if respondents is None:
-        tuples, values = distinct(tuples, values)
-        return SensitiveIncidence(tuples, values, None)
-    tuples, values, respondents = distinct(tuples, values, respondents)
-    return SensitiveIncidence(tuples, values, respondents)
-
-
-def distinct(*columns: Integers) -> tuple[Integers, ...]:
-    """The distinct rows of some columns."""
-    order = np.lexsort(columns)
-    is_new = np.zeros(len(order), np.bool_)
-    is_new[:1] = True
-    for column in columns:
-        is_new[1:] |= np.diff(column[order]) != 0
-    return tuple(column[order[is_new]] for column in columns)
 
 
 def _integers(table: pa.Table, name: str) -> Integers:

@@ -85,6 +85,12 @@ def meets_requirements(problem: Problem, portions: Portions) -> Flags:
     return Search(table).allowed(Batch(np.arange(len(order)), np.append(np.flatnonzero(new), len(order))))
 
 
+def tuples_that_meet(problem: Problem) -> Flags:
+    """By tuple: whether it meets all of a problem's requirements as a class of its own."""
+    count = len(problem.weights)
+    return Search(Table.of(problem)).allowed(Batch(np.arange(count), np.arange(count + 1)))
+
+
 class Search:
     """The choice of cuts whose sides meet all requirements, in partitions of one table."""
 

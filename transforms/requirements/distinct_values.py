@@ -47,6 +47,9 @@ class DistinctValues(ClassJudge):
     def is_kept_by_merging(self, *, has_respondents: bool, sensitive: int) -> bool:
         return True
 
+    def is_kept_by_adding(self, *, has_respondents: bool, sensitive: int) -> bool:
+        return True
+
     def is_decided_by_counts(self, *, has_respondents: bool) -> bool:
         # With two values and two respondents a matching of two exists: neither one value nor one respondent
         # is in each of the pairs (König 1931).

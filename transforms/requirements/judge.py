@@ -80,6 +80,14 @@ class ClassJudge(ABC):
             sensitive: how many sensitive columns there are.
         """
 
+    def is_kept_by_adding(self, *, has_respondents: bool, sensitive: int) -> bool:
+        """Whether a class that meets it still does with more rows, whatever they hold.
+
+        Then a lattice with suppression is pruned by it: where a class that is suppressed joins one that is
+        published, both are published. It implies `is_kept_by_merging`.
+        """
+        return False
+
     # --- Whether classes meet it
 
     @abstractmethod

@@ -41,6 +41,9 @@ class NotHeldByAll(ClassJudge):
     def is_kept_by_merging(self, *, has_respondents: bool, sensitive: int) -> bool:
         return not has_respondents or not sensitive
 
+    def is_kept_by_adding(self, *, has_respondents: bool, sensitive: int) -> bool:
+        return not has_respondents or not sensitive
+
     def is_decided_by_counts(self, *, has_respondents: bool) -> bool:
         return True
 

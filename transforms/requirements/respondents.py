@@ -37,6 +37,9 @@ class EnoughRespondents(ClassJudge):
     def is_kept_by_merging(self, *, has_respondents: bool, sensitive: int) -> bool:
         return True
 
+    def is_kept_by_adding(self, *, has_respondents: bool, sensitive: int) -> bool:
+        return True
+
     def meets(self, held: OneClass) -> bool:
         return held.respondents >= self.k
 

@@ -1,0 +1,1 @@
+"""Full-domain generalisation: one level of each quasi-identifier's hierarchy for the whole table."""
