@@ -40,6 +40,10 @@ class Datatype(StrEnum):
 RESPONDENTS: Final = "respondents"
 NOT_HELD_BY_ALL: Final = "not held by all"
 DISTINCT_VALUES: Final = "distinct values"
+ENTROPY_DIVERSITY: Final = "entropy diversity"
+RECURSIVE_DIVERSITY: Final = "recursive diversity"
+ALPHA: Final = "alpha"
+CLOSENESS: Final = "t-closeness"
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,39 @@ class SensitiveIncidence:
     values: Integers
     respondents: Integers | None
     """The respondent of each (tuple, value) pair; None where each row is another respondent."""
+    rows: Integers | None = None
+    """How many rows say so; None where no requirement weighs values."""
+    totals: Integers | None = None
+    """How many rows the respondent has in the whole table; None where each has one, or nothing is weighed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """How often each value of one sensitive column occurs in the whole table, before any suppression."""
+
+    values: Integers
+    totals: Integers
+    """How many rows the respondents of these rows have in the table."""
+    rows: Integers
+    """By different (value, total), ascending."""
+
+    @classmethod
+    def of(cls, values: Integers, totals: Integers | None, rows: Integers) -> "Reference":
+        """Add up rows that may be of the same value and total.
+
+        Args:
+            values: of each group of rows.
+            totals: of its respondents; None where each has one row.
+            rows: how many they are.
+        """
+        if totals is None:
+            totals = np.ones_like(values)
+        order = np.lexsort((totals, values))
+        values, totals = values[order], totals[order]
+        is_new = np.ones(len(order), np.bool_)
+        is_new[1:] = (np.diff(values) != 0) | (np.diff(totals) != 0)
+        starts = np.flatnonzero(is_new)
+        return cls(values[starts], totals[starts], np.add.reduceat(rows[order], starts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +111,5 @@ class Problem:
     cut_score: CutScore = CutScore.CERTAINTY_PENALTY
     first_attribute: int | None = None
     """If the whole table has more tuples than the threshold, its cut is tried on this attribute first."""
+    references: tuple[Reference, ...] = ()
+    """Of each sensitive column, where a requirement weighs values; of the whole table, also in a part of it."""

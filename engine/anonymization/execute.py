@@ -16,8 +16,8 @@ from smalti.errors import GuaranteeError, InternalError
 from smalti.transforms.mondrian.algorithm import Algorithm, Generalised
 from smalti.transforms.mondrian.algorithms import algorithm_of
 from smalti.transforms.partitions.merging import merged
-from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, SensitiveIncidence
-from smalti.transforms.requirements.registry import judges_of
+from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, Reference, SensitiveIncidence
+from smalti.transforms.requirements.registry import judges_of, weighs_values
 from smalti.transforms.values.labels import class_labels
 from smalti.transforms.values.metrics import certainty_penalty
 from smalti.transforms.values.texts import Codebook
@@ -53,7 +53,8 @@ def execute(plan: Plan, table: StagedTable, output: Path, link: Path, phase: Pha
     loss = _execute_in_fragments(plan, algorithm, table, output, link, phase)
     if loss is not None:
         return loss
-    frequencies = table.frequencies(plan)
+    weighs = weighs_values(plan.apply.transform.guarantee.requirements)
+    frequencies = table.frequencies(plan, counts_values=weighs)
     problem, books = _problem(plan, frequencies)
     problem, tuple_of = _merged(problem, books)
     phase("generalise")
@@ -133,19 +134,21 @@ def _problem(plan: Plan, frequencies: Frequencies) -> tuple[Problem, list[Codebo
     if frequencies.respondents is not None:
         tuples, people = frequencies.respondents
         respondents = Incidence(tuples, _respondents(plan, people))
+    sensitive = tuple(
+        _sensitive(plan, name, holders)
+        for name, holders in zip(transform.sensitive, frequencies.sensitive, strict=True)
+    )
     problem = Problem(
         np.column_stack([codes for _, codes in encoded]).astype(np.int64),
         frequencies.rows,
         tuple(book.attribute for book, _ in encoded),
         respondents,
-        tuple(
-            _sensitive(plan, name, holders)
-            for name, holders in zip(transform.sensitive, frequencies.sensitive, strict=True)
-        ),
+        sensitive,
         transform.guarantee.requirements,
         transform.cut_terms.threshold,
         transform.cut_terms.score,
         transform.cut_terms.first_attribute,
+        tuple(Reference.of(c.values, c.totals, c.rows) for c in sensitive if c.rows is not None),
     )
     return problem, [book for book, _ in encoded]
 
@@ -178,7 +181,12 @@ def _occurring(codes: Integers) -> tuple[Integers, Integers]:
 
 def _sensitive(plan: Plan, name: str, holders: Holders) -> SensitiveIncidence:
     who = None if holders.respondents is None else _respondents(plan, holders.respondents)
-    return SensitiveIncidence(holders.tuples, _numbers(plan, name, holders.values), who)
+    values, totals = _numbers(plan, name, holders.values), None
+    if holders.rows is not None and who is not None:
+        of_person = np.zeros(int(who.max(initial=0)) + 1, np.int64)
+        np.add.at(of_person, who, holders.rows)  # each row is of one value
+        totals = of_person[who]
+    return SensitiveIncidence(holders.tuples, values, who, holders.rows, totals)
 
 
 def _respondents(plan: Plan, people: Coded) -> Integers:

@@ -44,6 +44,8 @@ class Terms:
     """The first cut is tried on it first."""
     kept: int
     """Retained columns in the facts; cuts take no notice of them."""
+    has_totals: bool = False
+    """Whether the facts have the number of all rows of their respondent."""
 
     @property
     def fewest_respondents(self) -> int:
@@ -65,7 +67,14 @@ class Terms:
         codes = [f"q{i}" for i in range(len(self.attributes))]
         people = ["u"] * self.has_respondents
         values = [f"v{i}" for i in range(self.sensitive)]
-        return [*codes, *people, *values, *(f"r{i}" for i in range(self.kept)), "n"]
+        return [
+            *codes,
+            *people,
+            *values,
+            *(f"r{i}" for i in range(self.kept)),
+            *["t"] * self.has_totals,
+            "n",
+        ]
 
 
 def whole_is_allowed(relations: Relations, terms: Terms) -> bool:

@@ -26,7 +26,8 @@ from smalti.engine.backends.staged import STAGED, StagedTable, generalised_runs
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import DataError, InternalError
 from smalti.transforms.mondrian.algorithm import Algorithm
-from smalti.transforms.problem import SCALE
+from smalti.transforms.problem import SCALE, Reference
+from smalti.transforms.requirements.registry import weighs_values
 from smalti.transforms.values.texts import Codebook, ValueFormError, make_codebook
 
 MOST_CLASSES: Final = 1 << 22
@@ -68,6 +69,8 @@ class Fragments:
         """Retained columns that tell rows of one tuple apart, where these may be divided."""
         if not algorithm.divides_tuples:
             self._kept = ()
+        self._weighs = weighs_values(transform.guarantee.requirements)
+        self._references: tuple[Reference, ...] = ()
         self._most = self._count = 1
         self.label_bytes = 0
         """Of all labels in all rows, once `generalise` has made them."""
@@ -114,6 +117,7 @@ class Fragments:
             self._cut_terms.score,
             self._cut_terms.first_attribute,
             len(self._kept),
+            self._weighs and self._who is not None,
         )
 
     def _make_facts(self) -> None:
@@ -138,11 +142,26 @@ class Fragments:
             for i, name in enumerate(self._kept)
         ]
         selected = ", ".join(f"{expression} AS {place}" for expression, place in columns)
-        self._table.relations.make(
-            FACTS,
+        facts = (
             f"SELECT CAST(0 AS BIGINT) AS node, {selected}, count(*) AS n FROM {STAGED} "
-            f"{' '.join(joins)} GROUP BY {', '.join(expression for expression, _ in columns)}",
+            f"{' '.join(joins)} GROUP BY {', '.join(expression for expression, _ in columns)}"
         )
+        if self._weighs and self._who is not None:
+            facts = f"SELECT *, CAST(sum(n) OVER (PARTITION BY u) AS BIGINT) AS t FROM ({facts}) AS counted"
+        self._table.relations.make(FACTS, facts)
+        if self._weighs:
+            self._references = tuple(
+                self._reference(f"v{i}") for i in range(len(self._transform.sensitive))
+            )
+
+    def _reference(self, v: str) -> Reference:
+        """What the whole table holds of the values of a sensitive column."""
+        by = v if self._who is None else f"{v}, t"
+        table = self._table.relations.take(
+            f"SELECT {by}, CAST(sum(n) AS BIGINT) AS n FROM {FACTS} GROUP BY {by}"
+        )
+        columns = [table.column(name).to_numpy().astype(np.int64) for name in table.column_names]
+        return Reference.of(columns[0], None if self._who is None else columns[1], columns[-1])
 
     def _give_numbers(self, relation: str, name: str, book: Codebook) -> str:
         """Make a relation from a column's numbers to its codes; says how to join it."""
@@ -219,7 +238,7 @@ class Fragments:
         return Recoder(
             self.books, Packing.of(sizes), self._who is not None, len(transform.sensitive),
             transform.guarantee.requirements, terms.threshold, terms.score, self._algorithm,
-            terms.first_attribute if self._count == 1 else None, len(self._kept),
+            terms.first_attribute if self._count == 1 else None, len(self._kept), self._references,
         )  # fmt: skip
 
     def write(self, output: Path, link: Path) -> None:

@@ -9,7 +9,7 @@ from smalti.engine.backends.keys import Packing
 from smalti.transforms.base import CutScore, Requirement
 from smalti.transforms.mondrian.algorithm import Algorithm, Portions
 from smalti.transforms.partitions.merging import distinct, held
-from smalti.transforms.problem import Incidence, Integers, Problem
+from smalti.transforms.problem import Incidence, Integers, Problem, Reference
 from smalti.transforms.values.labels import class_labels
 from smalti.transforms.values.metrics import class_penalties
 from smalti.transforms.values.texts import Codebook
@@ -30,6 +30,8 @@ class Recoder:
     first_attribute: int | None
     kept: int
     """Retained columns by which rows of one tuple are told apart; 0 where they stay together."""
+    references: tuple[Reference, ...] = ()
+    """Of each sensitive column, where a requirement weighs values."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -115,17 +117,25 @@ class Recoder:
         weights = np.zeros(len(first), np.int64)
         np.add.at(weights, tuples, _integers(facts, "n"))
         respondents = _integers(facts, "u") if self.has_respondents else None
+        weighed: tuple[Integers | None, Integers | None] = (None, None)
+        if self.references:
+            totals = _integers(facts, "t") if self.has_respondents else None
+            weighed = _integers(facts, "n"), totals
         codes = columns[: len(self.books)]
         problem = Problem(
             np.column_stack([column[first] for column in codes]),
             weights,
             tuple(book.attribute for book in self.books),
             None if respondents is None else Incidence(*distinct(tuples, respondents)),
-            tuple(held(tuples, _integers(facts, f"v{i}"), respondents) for i in range(self.sensitive)),
+            tuple(
+                held(tuples, _integers(facts, f"v{i}"), respondents, *weighed)
+                for i in range(self.sensitive)
+            ),
             self.requirements,
             self.cut_threshold,
             self.cut_score,
             self.first_attribute,
+            self.references,
         )
         return problem, first
 

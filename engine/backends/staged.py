@@ -52,6 +52,8 @@ class Holders:
     tuples: Integers
     values: Coded
     respondents: Coded | None
+    rows: Integers | None
+    """How many rows say so; None where nobody asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,8 +388,13 @@ class StagedTable:
             facts = counts.column("n")[0].as_py()
         return max(-(-facts // MOST_FACTS), 1)
 
-    def frequencies(self, plan: Plan) -> Frequencies:
-        """Count the combinations of quasi-identifiers, and who and what occurs with them."""
+    def frequencies(self, plan: Plan, *, counts_values: bool = False) -> Frequencies:
+        """Count the combinations of quasi-identifiers, and who and what occurs with them.
+
+        Args:
+            plan: says which columns.
+            counts_values: rows of sensitive values are counted, too.
+        """
         transform, respondent = plan.apply.transform, plan.read.respondent
         who = (respondent.column,) if isinstance(respondent, RespondentColumn) else ()
         self.number((*transform.quasi_identifiers, *transform.sensitive, *who))
@@ -402,30 +409,43 @@ class StagedTable:
         rows = _integers(counted.column("n"))
         pairs = None
         if who:
-            places_held, (people,) = self._held(packing, keys, who)
+            places_held, (people,), _ = self._held(packing, keys, who)
             pairs = places_held, people
         return Frequencies(
             tuples,
             rows,
             pairs,
-            tuple(self._holders(packing, keys, name, who) for name in transform.sensitive),
+            tuple(
+                self._holders(packing, keys, (name, *who), counts_values) for name in transform.sensitive
+            ),
         )
 
     def _packing_of(self, plan: Plan) -> Packing:
         places = [self._index(name) for name in plan.apply.transform.quasi_identifiers]
         return Packing.of([(f"c{i}", len(self._texts_at(i)) + 1) for i in places])
 
-    def _holders(self, packing: Packing, keys: Keys, name: str, who: tuple[str, ...]) -> Holders:
-        tuple_places, (values, *respondents) = self._held(packing, keys, (name, *who))
-        return Holders(tuple_places, values, respondents[0] if respondents else None)
+    def _holders(
+        self, packing: Packing, keys: Keys, columns: tuple[str, ...], counts_values: bool
+    ) -> Holders:
+        tuple_places, (values, *respondents), rows = self._held(
+            packing, keys, columns, counts_rows=counts_values
+        )
+        return Holders(tuple_places, values, respondents[0] if respondents else None, rows)
 
-    def _held(self, packing: Packing, keys: Keys, columns: tuple[str, ...]) -> tuple[Integers, list[Coded]]:
-        """The distinct combinations of tuples with values of some columns."""
+    def _held(
+        self, packing: Packing, keys: Keys, columns: tuple[str, ...], *, counts_rows: bool = False
+    ) -> tuple[Integers, list[Coded], Integers | None]:
+        """The distinct combinations of tuples with values of some columns, and their rows if wanted."""
         places = [self._index(name) for name in columns]
         listed = ", ".join(f"c{i}" for i in places)
-        combinations = self.relations.take(f"SELECT DISTINCT {packing.select}, {listed} FROM {STAGED}")
+        query = f"SELECT DISTINCT {packing.select}, {listed} FROM {STAGED}"
+        if counts_rows:
+            grouped = f"GROUP BY {packing.expressions}, {listed}"
+            query = f"SELECT {packing.select}, {listed}, count(*) AS n FROM {STAGED} {grouped}"
+        combinations = self.relations.take(query)
         coded = [Coded(_integers(combinations.column(f"c{i}")), self._texts_at(i)) for i in places]
-        return keys.places_of(combinations), coded
+        rows = _integers(combinations.column("n")) if counts_rows else None
+        return keys.places_of(combinations), coded, rows
 
     def _texts_at(self, index: int) -> pa.Array:
         texts = self._columns[index].texts

@@ -114,7 +114,7 @@ class Tables:
             rows,
             people and Incidence(*distinct(class_of[people.tuples], people.items)),
             tuple(
-                held(class_of[column.tuples], column.values, column.respondents)
+                held(class_of[column.tuples], column.values, column.respondents, column.rows, column.totals)
                 for column in source.sensitive
             ),
         )

@@ -27,6 +27,7 @@ from smalti.transforms.partitions.layout import (
     sums,
 )
 from smalti.transforms.partitions.reach import Blocks, Positions, side_reaches
+from smalti.transforms.partitions.weights import ColumnWeights
 from smalti.transforms.problem import (
     SCALE,
     Flags,
@@ -36,7 +37,7 @@ from smalti.transforms.problem import (
     UnorderedAttribute,
 )
 from smalti.transforms.requirements.judge import ClassJudge
-from smalti.transforms.requirements.registry import judges_of
+from smalti.transforms.requirements.registry import judges_of, weighs_values
 
 Codes = NDArray[np.int32]
 
@@ -60,6 +61,8 @@ class Table:
     sensitive: tuple[Holdings, ...]
     judges: tuple[ClassJudge, ...]
     """Of what each class must meet."""
+    of_values: tuple[ColumnWeights, ...] = ()
+    """The weights of the sensitive columns' values, where a requirement asks for them."""
 
     @cached_property
     def fewest_respondents(self) -> int:
@@ -90,7 +93,7 @@ class Table:
         people = None
         if self.respondents is not None:
             _, people = self.respondents.take(batch.tuples[batch.starts[node] : batch.starts[node + 1]])
-        return one_class(batch, node, self.weights, people, self.sensitive)
+        return one_class(batch, node, self.weights, people, self.sensitive, self.of_values)
 
     @cached_property
     def positions(self) -> dict[int, Positions]:
@@ -114,6 +117,12 @@ class Table:
             Links.of(people.tuples, people.items, count) if people else None,
             tuple(Holdings.of(column, count) for column in problem.sensitive),
             judges_of(problem.requirements),
+            tuple(
+                ColumnWeights.of(column, reference, count)
+                for column, reference in zip(problem.sensitive, problem.references, strict=True)
+            )
+            if weighs_values(problem.requirements)
+            else (),
         )
 
     def subset(self, tuples: Integers) -> "Table":
@@ -127,6 +136,7 @@ class Table:
             self.respondents and self.respondents.subset(tuples),
             tuple(holdings.subset(tuples) for holdings in self.sensitive),
             self.judges,
+            tuple(column.subset(tuples) for column in self.of_values),
         )
 
 
@@ -229,7 +239,8 @@ class Scene:
     @property
     def allowed(self) -> Flags:
         """By partition: whether it may meet what is promised, as counts tell."""
-        held = Held(people_of(self.people, self.totals), self.diversities)
+        people = people_of(self.people, self.totals)
+        held = Held(people, self.diversities, self.batch, self.table.of_values)
         allowed = held.everywhere
         for judge in self.table.judges:
             allowed &= judge.may_meet(held)
@@ -300,7 +311,8 @@ class Laid:
         if scene.people is not None:
             people = scene.people.sides(line)
         columns = tuple(ColumnSides(diversity, line) for diversity in scene.diversities)
-        held = HeldOnSides(line, people, columns, scene.table.fewest_respondents)
+        fewest = scene.table.fewest_respondents
+        held = HeldOnSides(line, people, columns, fewest, scene.batch, scene.table.of_values)
         allowed = held.everywhere
         for judge in scene.table.judges:
             allowed &= judge.may_meet_on_both_sides(held)

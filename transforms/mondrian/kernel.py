@@ -172,7 +172,7 @@ class Search:
         return met
 
     def _met_by(self, judge: ClassJudge, batch: Batch) -> Flags:
-        met = judge.surely_meets(batch, self.table.sensitive)
+        met = judge.surely_meets(batch, self.table.sensitive, self.table.of_values)
         for node in np.flatnonzero(~met).tolist():
             met[node] = judge.meets(self.table.held(batch, node))
         return met

@@ -7,6 +7,7 @@ import numpy as np
 
 from smalti.transforms.partitions.incidence import Diversity, Holdings, Members, sides
 from smalti.transforms.partitions.layout import Batch, Line, Numbers
+from smalti.transforms.partitions.weights import ColumnWeights, Distribution
 from smalti.transforms.problem import Flags, Integers
 
 
@@ -26,6 +27,8 @@ class OneClass:
     respondents: int
     columns: tuple[OneColumn, ...]
     """Of each sensitive column."""
+    distributions: tuple[Distribution, ...] = ()
+    """Likewise, where a requirement weighs values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,9 @@ class Held:
     """By partition its respondents."""
     columns: tuple[Diversity, ...]
     """Of each sensitive column."""
+    batch: Batch
+    weights: tuple[ColumnWeights, ...] = ()
+    """Of each sensitive column, where a requirement weighs values."""
 
     @property
     def everywhere(self) -> Flags:
@@ -75,6 +81,9 @@ class HeldOnSides:
     columns: tuple[ColumnSides, ...]
     fewest: int
     """A side with fewer respondents is refused anyway, and may be judged either way."""
+    batch: Batch
+    weights: tuple[ColumnWeights, ...] = ()
+    """Of each sensitive column, where a requirement weighs values."""
 
     @property
     def everywhere(self) -> Flags:
@@ -111,7 +120,12 @@ def people_of(members: Members | None, totals: Integers) -> Integers:
 
 
 def one_class(
-    batch: Batch, node: int, weights: Integers, people: Numbers | None, sensitive: tuple[Holdings, ...]
+    batch: Batch,
+    node: int,
+    weights: Integers,
+    people: Numbers | None,
+    sensitive: tuple[Holdings, ...],
+    of_values: tuple[ColumnWeights, ...],
 ) -> OneClass:
     """What one partition of a batch holds.
 
@@ -121,10 +135,15 @@ def one_class(
         weights: rows by tuple of the table.
         people: the respondents of its tuples, in any order; None where each row is another.
         sensitive: the sensitive columns of the table.
+        of_values: the weights of their values, where a requirement asks for them.
     """
     tuples = batch.tuples[batch.starts[node] : batch.starts[node + 1]]
     count = int(weights[tuples].sum()) if people is None else len(np.unique(people))
-    return OneClass(count, tuple(_one_column(holdings, tuples) for holdings in sensitive))
+    return OneClass(
+        count,
+        tuple(_one_column(holdings, tuples) for holdings in sensitive),
+        tuple(column.of_tuples(tuples) for column in of_values),
+    )
 
 
 def _one_column(holdings: Holdings, tuples: Integers) -> OneColumn:

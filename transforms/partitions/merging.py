@@ -25,18 +25,30 @@ def merged(problem: Problem, codes: Integers, tuple_of: Integers) -> Problem:
         weights=weights,
         respondents=people and Incidence(*distinct(tuple_of[people.tuples], people.items)),
         sensitive=tuple(
-            held(tuple_of[column.tuples], column.values, column.respondents) for column in problem.sensitive
+            held(tuple_of[column.tuples], column.values, column.respondents, column.rows, column.totals)
+            for column in problem.sensitive
         ),
     )
 
 
-def held(tuples: Integers, values: Integers, respondents: Integers | None) -> SensitiveIncidence:
+def held(
+    tuples: Integers,
+    values: Integers,
+    respondents: Integers | None,
+    rows: Integers | None = None,
+    totals: Integers | None = None,
+) -> SensitiveIncidence:
     """Which values occur with which tuples, of columns that may say so several times."""
-    if respondents is None:
-        tuples, values = distinct(tuples, values)
-        return SensitiveIncidence(tuples, values, None)
-    tuples, values, respondents = distinct(tuples, values, respondents)
-    return SensitiveIncidence(tuples, values, respondents)
+    keys = (tuples, values) if respondents is None else (tuples, values, respondents)
+    order, is_new = order_by(*keys)
+    first = order[is_new]
+    return SensitiveIncidence(
+        tuples[first],
+        values[first],
+        None if respondents is None else respondents[first],
+        None if rows is None else np.add.reduceat(rows[order], np.flatnonzero(is_new)),
+        None if totals is None else totals[first],
+    )
 
 
 def distinct(*columns: Integers) -> tuple[Integers, ...]:

@@ -9,6 +9,7 @@ from smalti.transforms.partitions.held import Held, HeldOnSides, OneClass, OneCo
 from smalti.transforms.partitions.incidence import Holdings
 from smalti.transforms.partitions.layout import Batch, order_by, ranges, ranks
 from smalti.transforms.partitions.matching import can_match
+from smalti.transforms.partitions.weights import ColumnWeights
 from smalti.transforms.problem import Flags, Integers
 from smalti.transforms.requirements.judge import ClassJudge
 
@@ -85,7 +86,9 @@ class DistinctValues(ClassJudge):
             surely &= np.bincount(column.of_values, minlength=sampled.size) >= self.l
         return surely
 
-    def surely_meets(self, batch: Batch, sensitive: tuple[Holdings, ...]) -> Flags:
+    def surely_meets(
+        self, batch: Batch, sensitive: tuple[Holdings, ...], weights: tuple[ColumnWeights, ...]
+    ) -> Flags:
         surely = np.ones(batch.size, np.bool_)
         for holdings in sensitive:
             surely &= surely_match(holdings, batch, self.l)

@@ -27,15 +27,19 @@ _SAFETY: Final = 16
 _FIRST_DIGITS: Final = 50
 
 
-def tolerance(terms: int, values: int) -> float:
+def tolerance(error: float, values: int) -> float:
     """Floats decide nothing while a margin is smaller.
 
-    Weights are sums of at most `terms` positive quotients: their relative error is at most (terms + 1) u
-    (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, 4.2), that of a share twice as much and 2 u. Sums over `values` shares add values * u. Margins have derivatives of at most log(values) + 1
-    in these errors, relative to 1 + c where a model has a factor c.
+    Where weights have a relative error of e, shares have at most 2 e and a few roundings u; sums over the
+    values add as many u. Margins change by at most log(values) + 1 times that (Higham, *Accuracy and Stability
+    of Numerical Algorithms*, 2002, 4.2).
+
+    Args:
+        error: of weights.
+        values: how many there are.
     """
     slope = math.log(max(values, 1)) + 2
-    return _SAFETY * slope * (terms + values + 4) * _UNIT_ROUNDOFF
+    return _SAFETY * slope * (error + (values + 4) * _UNIT_ROUNDOFF)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from smalti.transforms.base import Requirement
 from smalti.transforms.partitions.held import Held, HeldOnSides, OneClass, Sampled
 from smalti.transforms.partitions.incidence import Holdings
 from smalti.transforms.partitions.layout import Batch
+from smalti.transforms.partitions.weights import ColumnWeights
 from smalti.transforms.problem import Flags
 
 
@@ -34,6 +35,8 @@ class ClassJudge(ABC):
     """Parameters that tests try on small classes, of which some meet it and some do not.
 
     Each has the same number of parameters, of the same types; certificates are read by them."""
+    weighs: ClassVar[bool] = False
+    """Whether it asks how much each value weighs, not only who holds it."""
     limits: ClassVar[tuple[str, ...]] = ()
     """What nobody is protected against where no requirement says more, as sentences for people."""
 
@@ -113,6 +116,8 @@ class ClassJudge(ABC):
         """Whether partitions meet it wherever `may_meet` says yes."""
         return False
 
-    def surely_meets(self, batch: Batch, sensitive: tuple[Holdings, ...]) -> Flags:
+    def surely_meets(
+        self, batch: Batch, sensitive: tuple[Holdings, ...], weights: tuple[ColumnWeights, ...]
+    ) -> Flags:
         """By partition: yes where it is quickly seen to meet it, provided that `may_meet` says yes."""
         return np.zeros(batch.size, np.bool_)

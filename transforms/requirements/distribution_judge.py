@@ -1,0 +1,214 @@
+"""Requirements of the distribution of each sensitive column's values, by the weights of respondents."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+import numpy as np
+
+from smalti.transforms.base import ALPHA, CLOSENESS, ENTROPY_DIVERSITY, RECURSIVE_DIVERSITY
+from smalti.transforms.partitions.held import Held, HeldOnSides, OneClass
+from smalti.transforms.partitions.incidence import Holdings
+from smalti.transforms.partitions.layout import Batch
+from smalti.transforms.partitions.weights import ColumnWeights, Floats
+from smalti.transforms.problem import Flags, Integers
+from smalti.transforms.requirements.distributions import (
+    Closeness,
+    DistributionModel,
+    EntropyDiversity,
+    EqualDistance,
+    LargestShare,
+    OrderedDistance,
+    RecursiveDiversity,
+    tolerance,
+)
+from smalti.transforms.requirements.judge import ClassJudge
+
+DISTANCES: Final[Mapping[str, type[Closeness]]] = MappingProxyType(
+    {"equal": EqualDistance, "ordered": OrderedDistance}
+)
+"""How far values are from each other, by name."""
+
+
+class DistributionJudge(ClassJudge):
+    """Each sensitive column by itself meets a model of distributions.
+
+    All models here are kept by merging: a merged class is a convex mixture of its parts, entropy is concave, and
+    largest shares and distances are convex; recursive diversity by Machanavajjhala et al. (TKDD 2007, 4.2).
+    """
+
+    __slots__ = ()
+
+    weighs: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def model(self) -> DistributionModel:
+        """The model."""
+
+    def is_kept_by_merging(self, *, has_respondents: bool, sensitive: int) -> bool:
+        return True
+
+    def meets(self, held: OneClass) -> bool:
+        return all(
+            self.model.holds(distribution.weights, distribution.reference)
+            for distribution in held.distributions
+        )
+
+    def may_meet(self, held: Held) -> Flags:
+        allowed = held.everywhere
+        for column in held.weights:
+            for nodes, margins, bound in self._margins_of_nodes(column, held.batch):
+                allowed[nodes] &= margins > -bound
+        return allowed
+
+    def may_meet_on_both_sides(self, held: HeldOnSides) -> Flags:
+        allowed = held.everywhere
+        for column in held.weights:
+            for groups, *sides in column.of_sides(held.batch, held.line):
+                for weights in sides:
+                    margins, bound = self._margins(column, weights)
+                    allowed[groups] &= margins > -bound
+        return allowed
+
+    def surely_meets(
+        self, batch: Batch, sensitive: tuple[Holdings, ...], weights: tuple[ColumnWeights, ...]
+    ) -> Flags:
+        surely = np.ones(batch.size, np.bool_)
+        for column in weights:
+            for nodes, margins, bound in self._margins_of_nodes(column, batch):
+                surely[nodes] &= margins > bound
+        return surely
+
+    def _margins_of_nodes(
+        self, column: ColumnWeights, batch: Batch
+    ) -> Iterator[tuple[slice, Floats, float]]:
+        for nodes, weights in column.of_nodes(batch):
+            margins, bound = self._margins(column, weights)
+            yield nodes, margins, bound
+
+    def _margins(self, column: ColumnWeights, weights: Integers) -> tuple[Floats, float]:
+        """By class the margin, and below which one it does not decide."""
+        sums = weights.sum(axis=1, keepdims=True)
+        shares = np.divide(weights, sums, out=np.zeros(weights.shape), where=sums > 0)
+        return self.model.margins(shares, column.shares_of_table), tolerance(column.error, column.values)
+
+
+class Entropy(DistributionJudge):
+    """Entropy l-diversity (Machanavajjhala et al., TKDD 2007, Definition 4.1)."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = ENTROPY_DIVERSITY
+    examples: ClassVar[tuple[tuple[int, ...], ...]] = ((2,), (3,))
+    limits: ClassVar[tuple[str, ...]] = ("sensitive values that differ but mean nearly the same",)
+
+    @property
+    def model(self) -> EntropyDiversity:
+        return EntropyDiversity(int(self.requirement.parameters[0]))
+
+    @property
+    def parameters(self) -> str:
+        return f"entropy l = {self.model.l}"
+
+    def statement(self, counted: str) -> str:
+        return (
+            f"in each sensitive column by itself the entropy of the values, by shares of {counted}, is at least"
+            f" that of {self.model.l} equally frequent values"
+        )
+
+
+class Recursive(DistributionJudge):
+    """Recursive (c, l)-diversity (ibid., Definition 4.2)."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = RECURSIVE_DIVERSITY
+    examples: ClassVar[tuple[tuple[int | Fraction, ...], ...]] = (
+        (Fraction(2), 2), (Fraction(3, 2), 2), (Fraction(3), 3),
+    )  # fmt: skip
+    limits: ClassVar[tuple[str, ...]] = ("sensitive values that differ but mean nearly the same",)
+
+    @property
+    def model(self) -> RecursiveDiversity:
+        c, l = self.requirement.parameters  # noqa: E741 (the literature's name)
+        return RecursiveDiversity(Fraction(c), int(l))
+
+    @property
+    def parameters(self) -> str:
+        return f"recursive c = {shown(self.model.c)}, l = {self.model.l}"
+
+    def statement(self, counted: str) -> str:
+        return (
+            f"in each sensitive column by itself the most frequent value has a share of {counted} below"
+            f" {shown(self.model.c)} times that of all but the {self.model.l - 1} most frequent values together"
+        )
+
+
+class Share(DistributionJudge):
+    """(alpha, k)-anonymity (Wong, Li, Fu, Wang, KDD 2006), of each value."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = ALPHA
+    examples: ClassVar[tuple[tuple[Fraction, ...], ...]] = ((Fraction(1, 2),), (Fraction(2, 3),))
+    limits: ClassVar[tuple[str, ...]] = (
+        "sensitive values that differ but mean nearly the same",
+        "learning that a value which is rare in the table is frequent in a class",
+    )
+
+    @property
+    def model(self) -> LargestShare:
+        return LargestShare(Fraction(self.requirement.parameters[0]))
+
+    @property
+    def parameters(self) -> str:
+        return f"alpha = {shown(self.model.alpha)}"
+
+    def statement(self, counted: str) -> str:
+        return (
+            f"in each sensitive column by itself no value has a share of {counted} above"
+            f" {shown(self.model.alpha)}"
+        )
+
+
+class TableCloseness(DistributionJudge):
+    """t-closeness (Li, Li, Venkatasubramanian, ICDE 2007)."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = CLOSENESS
+    examples: ClassVar[tuple[tuple[Fraction | str, ...], ...]] = (
+        (Fraction(1, 4), "equal"), (Fraction(1, 4), "ordered"), (Fraction(1, 6), "equal"),
+    )  # fmt: skip
+    limits: ClassVar[tuple[str, ...]] = (
+        "learning that a person's sensitive value is distributed as the table says",
+    )
+
+    @property
+    def model(self) -> Closeness:
+        t, distance = self.requirement.parameters
+        return DISTANCES[str(distance)](Fraction(t))
+
+    @property
+    def parameters(self) -> str:
+        t, distance = self.requirement.parameters
+        return f"t = {shown(Fraction(t))} ({distance} distance)"
+
+    def statement(self, counted: str) -> str:
+        t, distance = self.requirement.parameters
+        return (
+            f"in each sensitive column by itself the values, by shares of {counted}, are within an earth mover's"
+            f" distance ({distance}) of {shown(Fraction(t))} of the whole table's"
+        )
+
+
+def shown(number: Fraction) -> str:
+    """A number as people write it; a fraction where decimals do not end."""
+    rest = number.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return format(float(number), "g") if rest == 1 else str(number)
