@@ -4,8 +4,8 @@ They are put together from names and whole numbers of ours; nothing from data or
 Each looks at all partitions at once: on a cluster a query costs more than what it looks at.
 
 FACTS   is what is cut: `node`, codes `q0`, `q1`, ..., where there are respondents `u`, for each sensitive
-        column `v0`, `v1`, ..., for retained columns that are told apart `r0`, ..., and in `n` the rows
-        with exactly these.
+        column `v0`, `v1`, ..., for retained columns that are told apart `r0`, ..., where values are
+        weighed in `t` all rows of the respondent, and in `n` the rows with exactly these.
 LINE    is a part of it laid out: `line` (a partition and one of its attributes), the others of its columns,
         and in `p` the place of each fact along the attribute.
 PLACES  says where the values of attributes without an order stand: `along` (a line), `code` and `p`.
@@ -80,15 +80,24 @@ def weights(columns: Sequence[str], nodes: Sequence[int]) -> str:
 class Layout:
     """Lines through the facts, each examined by itself."""
 
-    def __init__(self, lines: Mapping[int, Line], ordered: Sequence[bool], others: Sequence[str]) -> None:
+    def __init__(
+        self,
+        lines: Mapping[int, Line],
+        ordered: Sequence[bool],
+        others: Sequence[str],
+        *,
+        has_totals: bool = False,
+    ) -> None:
         """Choose lines.
 
         Args:
             lines: by number.
             ordered: of each attribute, whether its values have an order.
-            others: the columns of the facts that are no codes, but `node` and `n`.
+            others: the columns of the facts that are no codes, but `node`, `t` and `n`.
+            has_totals: the facts have the column `t`.
         """
         self._others = others
+        self._totals = ["t"] * has_totals
         self._code = _chosen(len(ordered))
         self._lines = _lines(lines)
         self._unordered = {number: line for number, line in lines.items() if not ordered[line.attribute]}
@@ -148,6 +157,27 @@ class Layout:
             f"WHERE total >= {k} OR kind - kind % 2 NOT IN ({held})"
         )
 
+    def weights(self, windows: Mapping[int, Window], v: str) -> str:
+        """The rows at each place, by value of a sensitive column and by `t`, all rows of a respondent."""
+        columns = [v, *self._totals]
+        listed = ", ".join(columns)
+        t = "t" if self._totals else "CAST(1 AS BIGINT) AS t"
+        return (
+            f"{self._clamped(windows, columns)} SELECT line, p, {v} AS v, {t}, CAST(sum(n) AS BIGINT) AS n "
+            f"FROM clamped GROUP BY line, p, {listed}"
+        )
+
+    def weights_of_sides(self, cuts: Mapping[int, int], v: str) -> str:
+        """Likewise of each `side` of cuts."""
+        side = "CASE WHEN p > place THEN 1 ELSE 0 END"
+        listed = ", ".join([v, *self._totals])
+        t = "t" if self._totals else "CAST(1 AS BIGINT) AS t"
+        return (
+            f"{self._laid_out}, {_values('candidates', ('candidate', 'place'), cuts.items())} "
+            f"SELECT line, {side} AS side, {v} AS v, {t}, CAST(sum(n) AS BIGINT) AS n "
+            f"FROM {LINE} JOIN candidates ON line = candidate GROUP BY line, {side}, {listed}"
+        )
+
     def kind(self, *things: str) -> int:
         """Of where the things begin that these columns tell apart; the next kind is of where they end."""
         return 2 * sum(1 << i for i, name in enumerate(["p", *self._others]) if name in things)
@@ -179,7 +209,7 @@ class Layout:
     @property
     def _laid_out(self) -> str:
         """The beginning of a query: `LINE`; ordered values stand at their code."""
-        kept = ", ".join(["line", *self._others])
+        kept = ", ".join(["line", *self._others, *self._totals])
         rows = f"FROM {FACTS} JOIN lines ON node = home"
         if not self._unordered:
             return f"WITH {self._lines}, {LINE} AS (SELECT {kept}, {self._code} AS p, n {rows})"

@@ -8,7 +8,7 @@ places around the median, which widens until no cut outside of it can be nearer.
 """
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,10 +18,19 @@ import pyarrow as pa
 from smalti.engine.anonymization import cut_queries as queries
 from smalti.engine.anonymization.cut_queries import FACTS, Division, Layout, Line
 from smalti.engine.anonymization.side_judge import Cuts, SideJudge, columns_of
-from smalti.engine.anonymization.sides import Columns, Extents, LineCounts, Sides, Window, counts_of
+from smalti.engine.anonymization.sides import (
+    Columns,
+    Extents,
+    LineCounts,
+    Sides,
+    SideWeights,
+    Window,
+    counts_of,
+)
 from smalti.engine.backends.relations import Relations
 from smalti.transforms.base import CutScore
 from smalti.transforms.partitions.entropy import concentration
+from smalti.transforms.partitions.weights import ValueScale
 from smalti.transforms.problem import SCALE, Attribute, Integers, OrderedAttribute
 
 WINDOW: Final = 4096
@@ -44,8 +53,13 @@ class Terms:
     """The first cut is tried on it first."""
     kept: int
     """Retained columns in the facts; cuts take no notice of them."""
-    has_totals: bool = False
-    """Whether the facts have the number of all rows of their respondent."""
+    scales: tuple[ValueScale, ...] = ()
+    """Of each sensitive column, where a requirement weighs values."""
+
+    @property
+    def has_totals(self) -> bool:
+        """Whether the facts have the number of all rows of their respondent."""
+        return bool(self.scales) and self.has_respondents
 
     @property
     def fewest_respondents(self) -> int:
@@ -213,7 +227,7 @@ class FirstCuts:
         self, lines: Mapping[int, Line], shapes: Mapping[int, _Shape]
     ) -> tuple[dict[int, _Cut], list[pa.Table]]:
         """The cut of each partition along the first of its lines that has one, and the codes left of it."""
-        layout = Layout(lines, self._ordered, self._others)
+        layout = Layout(lines, self._ordered, self._others, has_totals=self._terms.has_totals)
         if layout.places is not None:
             self._relations.make(queries.PLACES, layout.places, is_lasting=False)
         whole = {i: shapes[line.node].windows[line.attribute] for i, line in lines.items()}
@@ -254,9 +268,22 @@ class FirstCuts:
     def _sides(self, layout: Layout, windows: Mapping[int, Window]) -> dict[int, Sides]:
         """What is left and right of each cut in the windows."""
         counts = self._take(layout.counts(windows, self._terms.fewest_respondents), "kind", "line", "p")
-        return {line: self._sides_of(layout, line, window, counts) for line, window in windows.items()}
+        weights = [
+            (scale, self._take(layout.weights(windows, v), "line"))
+            for scale, v in zip(self._terms.scales, self._values, strict=False)
+        ]
+        return {
+            line: self._sides_of(layout, line, window, counts, weights) for line, window in windows.items()
+        }
 
-    def _sides_of(self, layout: Layout, line: int, window: Window, columns: Columns) -> Sides:
+    def _sides_of(
+        self,
+        layout: Layout,
+        line: int,
+        window: Window,
+        columns: Columns,
+        weights: Sequence[tuple[ValueScale, Columns]],
+    ) -> Sides:
         def extents(*things: str) -> Extents:
             kind = layout.kind(*things)
             return Extents(counts_of(columns, kind, line), counts_of(columns, kind + 1, line))
@@ -269,6 +296,7 @@ class FirstCuts:
             [extents(v) for v in self._values],
             [extents(v, "u") for v in self._values] if has_people else [],
             self._terms.fewest_respondents,
+            [SideWeights.of(scale, each, line, rows.places) for scale, each in weights],
         )
         allowed = np.all([judge.allowed(counts) for judge in self._terms.judges], axis=0)
         allowed[-1] = False
@@ -296,7 +324,11 @@ class FirstCuts:
         unsure = {
             line: place for line, place in cuts.items() if not judge.surely_met(sides[line].holders, place)
         }
-        return judge.failing(Cuts(self._relations, layout, unsure, self._values)) if unsure else set()
+        return (
+            judge.failing(Cuts(self._relations, layout, unsure, self._values, self._terms.scales))
+            if unsure
+            else set()
+        )
 
     # --- New partitions
 

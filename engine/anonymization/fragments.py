@@ -26,6 +26,7 @@ from smalti.engine.backends.staged import STAGED, StagedTable, generalised_runs
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import DataError, InternalError
 from smalti.transforms.mondrian.algorithm import Algorithm
+from smalti.transforms.partitions.weights import ValueScale
 from smalti.transforms.problem import SCALE, Reference
 from smalti.transforms.requirements.registry import weighs_values
 from smalti.transforms.values.texts import Codebook, ValueFormError, make_codebook
@@ -117,7 +118,7 @@ class Fragments:
             self._cut_terms.score,
             self._cut_terms.first_attribute,
             len(self._kept),
-            self._weighs and self._who is not None,
+            tuple(map(ValueScale, self._references)),
         )
 
     def _make_facts(self) -> None:

@@ -11,6 +11,7 @@ from smalti.engine.anonymization.cut_queries import Layout
 from smalti.engine.anonymization.sides import Columns, Extents, LineCounts
 from smalti.engine.backends.relations import Relations
 from smalti.errors import InternalError
+from smalti.transforms.partitions.weights import ValueScale
 from smalti.transforms.problem import Flags
 from smalti.transforms.requirements.judge import ClassJudge
 
@@ -25,6 +26,8 @@ class Cuts:
     """By line: the last place on the left."""
     values: Sequence[str]
     """The sensitive columns of the facts."""
+    scales: Sequence[ValueScale] = ()
+    """Of each of them, where a requirement weighs values."""
 
 
 @dataclass(frozen=True, slots=True)

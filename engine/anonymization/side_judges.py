@@ -9,9 +9,21 @@ from smalti.engine.anonymization import cut_queries as queries
 from smalti.engine.anonymization.side_judge import Cuts, SideJudge, columns_of
 from smalti.engine.anonymization.sides import Counts, Extents, LineCounts
 from smalti.engine.backends.relations import Relations
-from smalti.transforms.base import DISTINCT_VALUES, NOT_HELD_BY_ALL, RESPONDENTS, Requirement
+from smalti.errors import InternalError
+from smalti.transforms.base import (
+    ALPHA,
+    CLOSENESS,
+    DISTINCT_VALUES,
+    ENTROPY_DIVERSITY,
+    NOT_HELD_BY_ALL,
+    RECURSIVE_DIVERSITY,
+    RESPONDENTS,
+    Requirement,
+)
 from smalti.transforms.partitions.matching import can_match
+from smalti.transforms.partitions.weights import ValueScale
 from smalti.transforms.problem import Flags, Integers
+from smalti.transforms.requirements.distribution_judge import DistributionJudge
 from smalti.transforms.requirements.registry import judges_of
 
 
@@ -98,10 +110,82 @@ class DistinctValuesOnSides(SideJudge):
         }
 
 
+class DistributionOnSides(SideJudge):
+    """A model of distributions: margins at each place, and the exact weights of both sides of a chosen cut."""
+
+    __slots__ = ()
+
+    @property
+    def _judge(self) -> DistributionJudge:
+        if not isinstance(self.judge, DistributionJudge):
+            raise InternalError("a judge of another requirement weighs values")
+        return self.judge
+
+    def allowed(self, counts: LineCounts) -> Flags:
+        allowed = counts.everywhere
+        for column in counts.weights:
+            for weights in (column.upto, column.after):
+                margins, bound = self._judge.margins(column.scale, weights)
+                allowed &= margins > -bound
+        return allowed
+
+    def failing(self, cuts: Cuts) -> set[int]:
+        return set().union(
+            *(self._missing(cuts, v, scale) for v, scale in zip(cuts.values, cuts.scales, strict=True))
+        )
+
+    def _missing(self, cuts: Cuts, v: str, scale: ValueScale) -> set[int]:
+        rows = columns_of(cuts.relations, cuts.layout.weights_of_sides(cuts.places, v))
+        model, missing = self._judge.model, set()
+        for line in cuts.places:
+            for side in (0, 1):
+                mine = (rows["line"] == line) & (rows["side"] == side)
+                held = scale.exact(scale.places(rows["v"][mine]), rows["t"][mine], rows["n"][mine])
+                if not model.holds(held.weights, held.reference):
+                    missing.add(line)
+        return missing
+
+
+class EntropyOnSides(DistributionOnSides):
+    """Entropy l-diversity."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = ENTROPY_DIVERSITY
+
+
+class RecursiveOnSides(DistributionOnSides):
+    """Recursive (c, l)-diversity."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = RECURSIVE_DIVERSITY
+
+
+class ShareOnSides(DistributionOnSides):
+    """No value with a larger share than alpha."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = ALPHA
+
+
+class ClosenessOnSides(DistributionOnSides):
+    """t-closeness."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = CLOSENESS
+
+
 SIDE_JUDGES: Final[tuple[type[SideJudge], ...]] = (
     RespondentsOnSides,
     NotHeldByAllOnSides,
     DistinctValuesOnSides,
+    EntropyOnSides,
+    RecursiveOnSides,
+    ShareOnSides,
+    ClosenessOnSides,
 )
 """A table is cut in SQL if all that is promised is here; otherwise one kernel takes it whole."""
 

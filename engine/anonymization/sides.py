@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from smalti.transforms.partitions.weights import ValueScale
 from smalti.transforms.problem import Flags, Integers
 
 _WIDENING: Final = 16
@@ -58,6 +59,33 @@ class Extents:
 
 
 @dataclass(frozen=True, slots=True)
+class SideWeights:
+    """How much each value of one sensitive column weighs up to each place, and after it."""
+
+    scale: ValueScale
+    upto: Integers
+    """By place and value."""
+    after: Integers
+
+    @classmethod
+    def of(cls, scale: ValueScale, columns: "Columns", line: int, places: Integers) -> "SideWeights":
+        """Add up the rows at each place of a line.
+
+        Args:
+            scale: of the sensitive column.
+            columns: `line`, place `p`, value `v`, total `t` and rows `n`, ordered by line.
+            line: which one.
+            places: all of its places.
+        """
+        mine = slice(*np.searchsorted(columns["line"], [line, line + 1]))
+        keys = np.searchsorted(places, columns["p"][mine])
+        units = scale.units(columns["n"][mine], columns["t"][mine])
+        sums = scale.summed(keys, scale.places(columns["v"][mine]), units, len(places))
+        upto = np.cumsum(sums, axis=0)
+        return cls(scale, upto, upto[-1] - upto)
+
+
+@dataclass(frozen=True, slots=True)
 class LineCounts:
     """How much is left and right of a cut after each place: each pair is of both sides, by place."""
 
@@ -71,6 +99,8 @@ class LineCounts:
     row is another respondent."""
     fewest: int
     """A side with fewer respondents is refused anyway, and may be judged either way."""
+    weights: Sequence["SideWeights"] = ()
+    """Of each sensitive column, where a requirement weighs values."""
 
     @classmethod
     def of(
@@ -80,6 +110,7 @@ class LineCounts:
         values: Sequence[Extents],
         holders: Sequence[Extents],
         fewest: int,
+        weights: Sequence["SideWeights"] = (),
     ) -> "LineCounts":
         """Add up what begins and ends at each place.
 
@@ -89,13 +120,14 @@ class LineCounts:
             values: of each sensitive column.
             holders: as the field.
             fewest: as the field.
+            weights: as the field.
         """
         upto = np.cumsum(rows.numbers)
         people = (upto, upto[-1] - upto)
         if respondents is not None:
             people = _sides(rows.places, respondents)
         sides = tuple(_sides(rows.places, extents) for extents in values)
-        return cls(rows.places, people, sides, holders, fewest)
+        return cls(rows.places, people, sides, holders, fewest, weights)
 
     @property
     def everywhere(self) -> Flags:

@@ -1,7 +1,7 @@
 """Requirements of the distribution of each sensitive column's values, by the weights of respondents."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from types import MappingProxyType
 from typing import ClassVar, Final
@@ -12,7 +12,7 @@ from smalti.transforms.base import ALPHA, CLOSENESS, ENTROPY_DIVERSITY, RECURSIV
 from smalti.transforms.partitions.held import Held, HeldOnSides, OneClass
 from smalti.transforms.partitions.incidence import Holdings
 from smalti.transforms.partitions.layout import Batch
-from smalti.transforms.partitions.weights import ColumnWeights, Floats
+from smalti.transforms.partitions.weights import ColumnWeights, Floats, ValueScale
 from smalti.transforms.problem import Flags, Integers
 from smalti.transforms.requirements.distributions import (
     Closeness,
@@ -60,7 +60,8 @@ class DistributionJudge(ClassJudge):
     def may_meet(self, held: Held) -> Flags:
         allowed = held.everywhere
         for column in held.weights:
-            for nodes, margins, bound in self._margins_of_nodes(column, held.batch):
+            for nodes, weights in column.of_nodes(held.batch):
+                margins, bound = self.margins(column.scale, weights)
                 allowed[nodes] &= margins > -bound
         return allowed
 
@@ -69,7 +70,7 @@ class DistributionJudge(ClassJudge):
         for column in held.weights:
             for groups, *sides in column.of_sides(held.batch, held.line):
                 for weights in sides:
-                    margins, bound = self._margins(column, weights)
+                    margins, bound = self.margins(column.scale, weights)
                     allowed[groups] &= margins > -bound
         return allowed
 
@@ -78,22 +79,21 @@ class DistributionJudge(ClassJudge):
     ) -> Flags:
         surely = np.ones(batch.size, np.bool_)
         for column in weights:
-            for nodes, margins, bound in self._margins_of_nodes(column, batch):
+            for nodes, units in column.of_nodes(batch):
+                margins, bound = self.margins(column.scale, units)
                 surely[nodes] &= margins > bound
         return surely
 
-    def _margins_of_nodes(
-        self, column: ColumnWeights, batch: Batch
-    ) -> Iterator[tuple[slice, Floats, float]]:
-        for nodes, weights in column.of_nodes(batch):
-            margins, bound = self._margins(column, weights)
-            yield nodes, margins, bound
+    def margins(self, scale: ValueScale, weights: Integers) -> tuple[Floats, float]:
+        """By class by how much it meets the model, and below which margin that does not decide.
 
-    def _margins(self, column: ColumnWeights, weights: Integers) -> tuple[Floats, float]:
-        """By class the margin, and below which one it does not decide."""
+        Args:
+            scale: of a sensitive column.
+            weights: by class and value, in its units.
+        """
         sums = weights.sum(axis=1, keepdims=True)
         shares = np.divide(weights, sums, out=np.zeros(weights.shape), where=sums > 0)
-        return self.model.margins(shares, column.shares_of_table), tolerance(column.error, column.values)
+        return self.model.margins(shares, scale.shares_of_table), tolerance(scale.error, scale.size)
 
 
 class Entropy(DistributionJudge):
