@@ -17,6 +17,7 @@ from smalti.transforms.problem import (
     Incidence,
     OrderedAttribute,
     Problem,
+    Reference,
     SensitiveIncidence,
     UnorderedAttribute,
 )
@@ -147,12 +148,22 @@ def make_problem(rows: list[Row], one_row_each: bool, **parameters: int) -> Prob
         else:
             pairs = sorted({(index[row[0]], row[2][column], row[1]) for row in rows})
         columns = [np.array(c, np.int64) for c in zip(*pairs, strict=True)]
+        often = Counter(
+            (index[row[0]], row[2][column]) if one_row_each else (index[row[0]], row[2][column], row[1])
+            for row in rows
+        )
+        counts = np.array([often[pair] for pair in pairs])
+        of_person = Counter(row[1] for row in rows)
+        totals = None if one_row_each else np.array([of_person[who] for _, _, who in pairs])
         sensitive.append(
-            SensitiveIncidence(columns[0], columns[1], columns[2] if len(columns) > 2 else None)
+            SensitiveIncidence(
+                columns[0], columns[1], columns[2] if len(columns) > 2 else None, counts, totals
+            )
         )
     return Problem(
         codes, weights, attributes, respondents, tuple(sensitive),
         class_requirements(parameters["k"], parameters["l"]), parameters["cut_threshold"],
+        references=tuple(Reference.of(s.values, s.totals, s.rows) for s in sensitive if s.rows is not None),
     )  # fmt: skip
 
 
@@ -177,10 +188,15 @@ def renamed(problem: Problem, order: list[int]) -> Problem:
         and Incidence(place[problem.respondents.tuples], 100 - problem.respondents.items),
         sensitive=tuple(
             SensitiveIncidence(
-                place[s.tuples], 50 - s.values, None if s.respondents is None else 100 - s.respondents
+                place[s.tuples],
+                50 - s.values,
+                None if s.respondents is None else 100 - s.respondents,
+                s.rows,
+                s.totals,
             )
             for s in problem.sensitive
         ),
+        references=tuple(replace(each, values=50 - each.values) for each in problem.references),
     )
 
 

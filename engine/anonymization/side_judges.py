@@ -111,7 +111,7 @@ class DistinctValuesOnSides(SideJudge):
 
 
 class DistributionOnSides(SideJudge):
-    """A model of distributions: margins at each place, and the exact weights of both sides of a chosen cut."""
+    """A model of distributions: margins at each place, and exact weights on both sides of a chosen cut."""
 
     __slots__ = ()
 

@@ -14,6 +14,7 @@ import numpy as np
 from smalti.engine.plan.plan import OneRowEach, Plan, RespondentColumn
 from smalti.engine.verify.classes import Diversity, Groups, diversity, group, least_respondents
 from smalti.engine.verify.columns import MISSING, Batch, Codes, Table, broken, gathered
+from smalti.engine.verify.distributions import DistributionRecount, Held
 from smalti.engine.verify.form import Order
 from smalti.engine.verify.labels import Coverage, by_value, coverage
 from smalti.engine.verify.promise import (
@@ -34,6 +35,7 @@ from smalti.engine.verify.rows import (
     satisfying,
     still_participating,
 )
+from smalti.transforms.base import Requirement
 
 _LARGEST_SEARCH: Final = 2_000_000_000
 _CHUNK: Final = 4_000_000
@@ -163,13 +165,30 @@ def _counted(
 
 def _judged(classes: Groups, respondents: Codes, values: Codes, recounts: Sequence[Recount]) -> Diversity:
     counted = diversity(classes, respondents, values)
+    weighing = [recount for recount in recounts if isinstance(recount, DistributionRecount)]
+    unmet = _unmet_by_weights(classes, respondents, values, weighing) if weighing else frozenset()
+    counted = replace(counted, unmet=unmet)
     looking = [recount for recount in recounts if recount.looks_at_classes]
     if not looking:
         return counted
     groups = group([classes.ids, respondents, values])
     first = groups.first_rows()
     edges = Edges(classes.ids[first], values[first], respondents[first], np.bincount(groups.ids))
-    return replace(counted, unmet=frozenset(each.requirement for each in looking if not each.meets(edges)))
+    return replace(counted, unmet=unmet | {each.requirement for each in looking if not each.meets(edges)})
+
+
+def _unmet_by_weights(
+    classes: Groups, respondents: Codes, values: Codes, weighing: Sequence[DistributionRecount]
+) -> frozenset[Requirement]:
+    people = group([respondents])
+    totals = np.bincount(people.ids)[people.ids]
+    _, places = np.unique(values, return_inverse=True)
+    places = places.reshape(-1)
+    order = np.argsort(classes.ids, kind="stable")
+    rows = np.ones(len(values), np.int64)
+    held = Held(classes.ids[order], places[order], totals[order], rows)
+    table = Held(np.zeros(len(values), np.int64), places, totals, rows)
+    return frozenset(each.requirement for each in weighing if not each.is_met(held, table))
 
 
 def _only_classes(

@@ -4,7 +4,7 @@ What `verify_classes` counts in memory, this counts for any number of rows. Only
 once how many values can be matched to different respondents of a class is that class looked at there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from smalti.engine.verify.classes import Diversity, Groups, diversity
-from smalti.engine.verify.columns import Codes
+from smalti.engine.verify.columns import TEXT, ArrowArray, Codes
+from smalti.engine.verify.distributions import DistributionRecount, Held
 from smalti.engine.verify.promise import Counted
 from smalti.engine.verify.recount import Edges, Recount
 from smalti.errors import BackendError
@@ -24,6 +25,8 @@ MEMORY: Final = "384MiB"
 """What the count holds before it spills."""
 _THREADS: Final = 2
 _EDGES: Final = 1 << 20
+
+Order = Callable[[ArrowArray], Codes]
 
 
 class ClassCount:
@@ -67,11 +70,13 @@ class ClassCount:
     def close(self) -> None:
         self._database.close()
 
-    def counted(self, recounts: Sequence[Recount] = ()) -> Counted:
+    def counted(self, recounts: Sequence[Recount] = (), orders: Sequence[Order] = ()) -> Counted:
         """Count all rows; once.
 
         Args:
-            recounts: those of them that look at classes are asked.
+            recounts: those of them that look at classes, or at weights, are asked.
+            orders: of each sensitive column, the places of its texts in the order of the values; without
+                them, texts stand in bytewise order.
 
         Raises:
             BackendError: no memory or no disk is left.
@@ -93,7 +98,60 @@ class ClassCount:
         diversities = tuple(
             replace(judge(keys, value), unmet=self._unmet(keys, value, looking)) for value in values
         )
+        weighing = [recount for recount in recounts if isinstance(recount, DistributionRecount)]
+        if weighing:
+            self._weigh(has_respondents)
+            ordering = dict(zip(values, orders, strict=False))
+            diversities = tuple(
+                replace(
+                    each,
+                    unmet=each.unmet | self._unmet_by_weights(keys, value, weighing, ordering.get(value)),
+                )
+                for each, value in zip(diversities, values, strict=True)
+            )
         return Counted(classes, int(total or 0), k, diversities)
+
+    def _weigh(self, has_respondents: bool) -> None:
+        """Make a relation of all entries with `t`, the rows of their respondent."""
+        total = "count(*) OVER (PARTITION BY r)" if has_respondents else "1"
+        rows = "1" if has_respondents else "n"
+        self._run(
+            f"CREATE TABLE weighed AS SELECT *, ({total})::BIGINT AS t, ({rows})::BIGINT AS w FROM entries"  # noqa: S608
+        )
+
+    def _unmet_by_weights(
+        self, keys: str, value: str, weighing: Sequence[DistributionRecount], order: Order | None
+    ) -> frozenset[Requirement]:
+        """The requirements about weights that some class does not meet."""
+        distinct = self._table(
+            f"SELECT DISTINCT {value} AS v FROM entries ORDER BY v"  # noqa: S608
+        ).column("v")
+        places = np.arange(len(distinct))
+        if order is not None and not pa.types.is_integer(distinct.type):
+            places = np.unique(order(distinct.cast(TEXT).combine_chunks()), return_inverse=True)[1]
+        self._database.register("ranks", pa.table({"v": distinct, "place": places.reshape(-1)}))
+        source = f"weighed JOIN ranks ON {value} = v"
+        table = _held(
+            self._table(
+                f"SELECT 0::BIGINT AS class, place, t, sum(w)::BIGINT AS w FROM {source} GROUP BY place, t"  # noqa: S608
+            )
+        )
+        query = (
+            f"SELECT class, place, t, sum(w)::BIGINT AS w FROM {source} JOIN classes USING ({keys}) "  # noqa: S608
+            "GROUP BY class, place, t ORDER BY class"
+        )
+        unmet: set[Requirement] = set()
+        for part in self._whole_classes(query):
+            held = _held(part)
+            unmet.update(each.requirement for each in weighing if not each.is_met(held, table))
+        self._database.unregister("ranks")
+        return frozenset(unmet)
+
+    def _table(self, query: str) -> pa.Table:
+        try:
+            return self._database.sql(query).to_arrow_table()
+        except duckdb.Error:
+            raise self._failed() from None
 
     def _unmet(self, keys: str, value: str, looking: Sequence[Recount]) -> frozenset[Requirement]:
         """The requirements that some class does not meet."""
@@ -201,6 +259,10 @@ class ClassCount:
             "enough free memory and disk in the folder of the output",
             "free some space",
         )
+
+
+def _held(table: pa.Table) -> Held:
+    return Held(*(table.column(name).to_numpy().astype(np.int64) for name in ("class", "place", "t", "w")))
 
 
 def _last_start(classes: Codes) -> int:

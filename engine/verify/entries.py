@@ -11,10 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from smalti.engine.plan.plan import Column
-from smalti.engine.verify.columns import MISSING, ArrowArray, broken, pc
+from smalti.engine.verify.columns import MISSING, ArrowArray, Codes, broken, pc
 from smalti.engine.verify.count import ClassCount
 from smalti.engine.verify.join import Check, Joined
-from smalti.engine.verify.labels import by_value, canonical
+from smalti.engine.verify.labels import by_value, canonical, canonical_order
 from smalti.engine.verify.stage import Extent, Part, StagedColumn, StagedTable
 
 _LARGEST_KEY: Final = 1 << 62
@@ -60,6 +60,12 @@ class Values:
         self._numbers: NDArray[Any] | None = None
         if not staged.is_wide and column is not None:
             self._numbers = np.append(MISSING, by_value(column, staged.coded)).astype(np.int32)
+
+    def order(self, texts: ArrowArray) -> Codes:
+        """The places of canonical texts in the order of the values."""
+        if self._column is None:
+            return np.argsort(np.argsort(np.array(texts.to_pylist(), object)))
+        return canonical_order(self._column, texts)
 
     def of(self, part: Part) -> Part:
         """For each record something that is the same for equal values; a missing value is one, too.

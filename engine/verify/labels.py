@@ -274,6 +274,25 @@ def canonical(column: Column, texts: ArrowArray) -> ArrowArray:
     return _canonical_numbers(texts)
 
 
+def canonical_order(column: Column, texts: ArrowArray) -> Codes:
+    """By canonical text its place in the order of the values, equal for equal ones; a missing value first."""
+    keys: list[Decimal | float]
+    values = texts.to_pylist()
+    if not column.datatype.is_ordered:
+        ranks: Codes = pc.rank(texts, tiebreaker="min").to_numpy().astype(np.int64)
+        return ranks
+    if column.datatype is Datatype.DOUBLE:
+        bits = np.array([int(text or 0) for text in values], np.int64)
+        keys = bits.view(np.float64).tolist()
+    else:
+        keys = [Decimal(text or 0) for text in values]
+    present = np.array([text != "" for text in values], np.bool_)
+    objects = np.empty(len(keys), dtype=object)
+    objects[:] = keys
+    _, places = np.unique(objects, return_inverse=True)
+    return np.where(present, places.reshape(-1).astype(np.int64) + 1, 0)
+
+
 def _canonical_numbers(texts: ArrowArray) -> ArrowArray:
     whole = pc.replace_substring_regex(texts, r"\.0+\z", "")
     short = pc.replace_substring_regex(whole, r"(\.[0-9]*[1-9])0+\z", r"\1")

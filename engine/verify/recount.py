@@ -38,6 +38,8 @@ class Recount(ABC):
     name: ClassVar[str]
     """By which a `Requirement` asks for it."""
     looks_at_classes: ClassVar[bool] = False
+    weighs: ClassVar[bool] = False
+    """Whether it asks how much each value weighs (see `smalti.engine.verify.distributions`)."""
     rows_refute: ClassVar[bool] = True
     """Whether classes that meet it still do where each of their rows is counted as a respondent: then
     published rows alone, which tell nobody apart, can refute it."""

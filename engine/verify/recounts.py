@@ -4,6 +4,12 @@ from collections.abc import Iterable
 from typing import ClassVar, Final
 
 from smalti.engine.verify.classes import Diversity
+from smalti.engine.verify.distributions import (
+    RecountedCloseness,
+    RecountedEntropy,
+    RecountedRecursive,
+    RecountedShare,
+)
 from smalti.engine.verify.recount import Recount
 from smalti.errors import InternalError
 from smalti.transforms.base import DISTINCT_VALUES, NOT_HELD_BY_ALL, RESPONDENTS, Requirement
@@ -48,7 +54,15 @@ class RecountedValues(Recount):
         return f"a class has too few values of `{column}` for its respondents" if few else None
 
 
-RECOUNTS: Final[tuple[type[Recount], ...]] = (RecountedRespondents, RecountedSharedValue, RecountedValues)
+RECOUNTS: Final[tuple[type[Recount], ...]] = (
+    RecountedRespondents,
+    RecountedSharedValue,
+    RecountedValues,
+    RecountedEntropy,
+    RecountedRecursive,
+    RecountedShare,
+    RecountedCloseness,
+)
 """Every requirement that the verifier can count again; it verifies no other promise."""
 
 

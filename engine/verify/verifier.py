@@ -267,7 +267,8 @@ class _Run:
                 case OneRowEach():
                     join(published.table, granted, link, checks, self.sizes.window)
                     count_rows(count, published.table, keys, values)
-            return count.counted(promise.recounts())
+            orders = [each.order for each in values.values()]
+            return count.counted(promise.recounts(), orders)
 
     def _owned(self, promise: Promise, original: Original, is_withdrawn: IsWithdrawn | None) -> _Owned:
         plan = self.plan

@@ -285,7 +285,7 @@ def test_diversity_of_both_sides_is_that_of_a_plain_loop(found: Triples, k: int,
     line = lay_out(batch, np.array([0, 0, 1, 2, 3, 3]))
     people = Members.of(batch, respondents).sides(line)
     columns = (ColumnSides(Diversity.of(batch, holdings), line),)
-    both = HeldOnSides(line, people, columns, k)
+    both = HeldOnSides(line, people, columns, k, batch)
     allowed = np.all(
         [judge.may_meet_on_both_sides(both) for judge in judges_of(class_requirements(k, wanted))], axis=0
     )

@@ -58,6 +58,7 @@ Pairs = frozenset[tuple[int, int]]
 EXAMPLES = [
     pytest.param(Requirement(kind.name, parameters), id=f"{kind.name} {parameters}".removesuffix(" ()"))
     for kind in (*REQUIREMENTS, EvenValues)
+    if not kind.weighs  # those are judged in `test_weights`
     for parameters in kind.examples
 ]
 each_requirement = pytest.mark.parametrize("requirement", EXAMPLES)
@@ -302,7 +303,7 @@ def test_the_kernel_judges_many_classes_as_one(
     assert (may_meet >= meets).all()
     if judge.is_decided_by_counts(has_respondents=not one_row_each):
         assert may_meet.tolist() == meets.tolist()
-    assert (meets >= (judge.surely_meets(batch, table.sensitive) & may_meet)).all()
+    assert (meets >= (judge.surely_meets(batch, table.sensitive, table.of_values) & may_meet)).all()
     if table.respondents is not None:
         surely = surely_allowed(batch, table.respondents, table.sensitive, table.judges, 2)
         assert (may_meet >= surely).all()
@@ -446,7 +447,12 @@ def test_the_verifier_judges_in_memory_as_the_kernel(requirement: Requirement, o
 def test_the_verifier_judges_in_sql_as_in_memory(one_row_each: bool, tmp_path: Path) -> None:
     """Each class beside one that meets everything: four respondents with another value each."""
     good = frozenset((who, who) for who in range(4))
-    requirements = [Requirement(kind.name, p) for kind in registry.REQUIREMENTS for p in kind.examples]
+    requirements = [
+        Requirement(kind.name, p)
+        for kind in registry.REQUIREMENTS
+        if not kind.weighs
+        for p in kind.examples
+    ]
     assert all(is_met(requirement, good, one_row_each) for requirement in requirements)
     small = {frozenset(enumerate_again(pairs)) for pairs in pieces(one_row_each)}
     assert len(small) > 5

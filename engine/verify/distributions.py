@@ -1,0 +1,206 @@
+"""The verifier's own measure of how the values of a sensitive column are distributed in each class.
+
+A respondent weighs 1, spread evenly over all its rows in the table, which is the reference of t-closeness. Floats
+decide where they are far from the bound, fractions elsewhere. This shares no code with `smalti.transforms`.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smalti.engine.verify.columns import Codes
+from smalti.engine.verify.recount import Recount
+from smalti.transforms.base import ALPHA, CLOSENESS, ENTROPY_DIVERSITY, RECURSIVE_DIVERSITY
+
+Shares = NDArray[np.float64]
+
+_NEAR: Final = 1e-6
+"""Shares are sums of fewer than 2^30 quotients, so that errors of floats are far below this."""
+_CELLS: Final = 1 << 20
+_DIGITS: Final = 120
+_EQUAL: Final = Decimal(10) ** -60
+"""Logarithms of products of whole numbers that differ by less are taken to be equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Rows of one sensitive column, by value and by the number of all rows of their respondents."""
+
+    classes: Codes
+    """Ascending; all rows of a class stand together."""
+    values: Codes
+    """Numbered from 0 in the order of the values, a missing one first."""
+    totals: Codes
+    """All rows of the respondents of these rows."""
+    rows: Codes
+
+
+class DistributionRecount(Recount):
+    """Judges each sensitive column by itself by the weights of its values."""
+
+    __slots__ = ()
+
+    weighs: ClassVar[bool] = True
+    rows_refute: ClassVar[bool] = False
+
+    def is_met(self, held: Held, table: Held) -> bool:
+        """Whether all classes meet it.
+
+        Args:
+            held: what whole classes hold.
+            table: what the table holds, as one class.
+        """
+        count = int(table.values.max(initial=-1)) + 1
+        reference = _weights(table, 1, count)
+        shares_of_table = reference / reference.sum()
+        whole = _fractions(table, count)
+        for part in _parts(held, count):
+            classes, numbers = np.unique(part.classes, return_inverse=True)
+            weights = _weights(
+                Held(numbers.reshape(-1), part.values, part.totals, part.rows), len(classes), count
+            )
+            margins = self._margins(weights / weights.sum(axis=1, keepdims=True), shares_of_table[0])
+            if (margins < -_NEAR).any():
+                return False
+            for number in np.flatnonzero(margins < _NEAR).tolist():
+                mine = part.classes == classes[number]
+                one = Held(part.classes[mine], part.values[mine], part.totals[mine], part.rows[mine])
+                if not self._is_met_exactly(_fractions(one, count), whole):
+                    return False
+        return True
+
+    @abstractmethod
+    def _margins(self, shares: Shares, reference: Shares) -> Shares:
+        """By class something positive where it is met, and negative where it is not."""
+
+    @abstractmethod
+    def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
+        """Whether one class meets it."""
+
+
+class RecountedEntropy(DistributionRecount):
+    """The entropy of the values is that of l equally frequent ones, or more."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = ENTROPY_DIVERSITY
+
+    def _margins(self, shares: Shares, reference: Shares) -> Shares:
+        safe = np.where(shares > 0, shares, 1)
+        entropies: Shares = -(shares * np.log(safe)).sum(axis=1)
+        return entropies - math.log(int(self.requirement.parameters[0]))
+
+    def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
+        total = sum(weights)
+        with localcontext() as context:
+            context.prec = _DIGITS
+            entropy = -sum(
+                (_decimal(weight / total) * _decimal(weight / total).ln() for weight in weights if weight),
+                Decimal(0),
+            )
+            return entropy - Decimal(int(self.requirement.parameters[0])).ln() > -_EQUAL
+
+
+class RecountedRecursive(DistributionRecount):
+    """The most frequent value is less frequent than c times the l-th and all rarer ones together."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = RECURSIVE_DIVERSITY
+
+    def _margins(self, shares: Shares, reference: Shares) -> Shares:
+        c, l = float(Fraction(self.requirement.parameters[0])), int(self.requirement.parameters[1])  # noqa: E741
+        ranked = np.sort(shares, axis=1)[:, ::-1]
+        margins: Shares = c * ranked[:, l - 1 :].sum(axis=1) - ranked[:, 0]
+        return margins / (1 + c)
+
+    def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
+        c, l = self.requirement.parameters  # noqa: E741 (the literature's name)
+        ranked = sorted(weights, reverse=True)
+        return ranked[0] < Fraction(c) * sum(ranked[int(l) - 1 :])
+
+
+class RecountedShare(DistributionRecount):
+    """No value has a larger share than alpha."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = ALPHA
+
+    def _margins(self, shares: Shares, reference: Shares) -> Shares:
+        margins: Shares = float(Fraction(self.requirement.parameters[0])) - shares.max(axis=1)
+        return margins
+
+    def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
+        return max(weights) <= Fraction(self.requirement.parameters[0]) * sum(weights)
+
+
+class RecountedCloseness(DistributionRecount):
+    """The earth mover's distance to the table is at most t."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = CLOSENESS
+
+    def _margins(self, shares: Shares, reference: Shares) -> Shares:
+        surplus = np.maximum(shares - reference, 0)
+        distances: Shares = surplus.sum(axis=1)
+        if self._is_ordered:
+            steps = max(shares.shape[1] - 1, 1)
+            ahead = np.cumsum(shares, axis=1) - np.cumsum(reference)
+            distances = np.abs(ahead[:, :-1]).sum(axis=1) / steps
+        return float(Fraction(self.requirement.parameters[0])) - distances
+
+    @property
+    def _is_ordered(self) -> bool:
+        return self.requirement.parameters[1] == "ordered"
+
+    def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
+        mine, whole = sum(weights), sum(reference)
+        gaps = [w / mine - r / whole for w, r in zip(weights, reference, strict=True)]
+        distance = sum((gap for gap in gaps if gap > 0), Fraction(0))
+        if self._is_ordered:
+            ahead = [sum(gaps[: place + 1], Fraction(0)) for place in range(len(gaps) - 1)]
+            distance = sum(map(abs, ahead), Fraction(0)) / max(len(gaps) - 1, 1)
+        return distance <= Fraction(self.requirement.parameters[0])
+
+
+def _weights(held: Held, classes: int, values: int) -> Shares:
+    """By class and value its weight."""
+    cells = held.classes * values + held.values
+    weights: Shares = held.rows / held.totals
+    sums = np.bincount(cells, weights, classes * values).astype(np.float64)
+    return sums.reshape(classes, values)
+
+
+def _fractions(held: Held, values: int) -> list[Fraction]:
+    """By value the exact weight in one class."""
+    weights = [Fraction(0)] * values
+    for value, total, rows in zip(
+        held.values.tolist(), held.totals.tolist(), held.rows.tolist(), strict=True
+    ):
+        weights[value] += Fraction(rows, total)
+    return weights
+
+
+def _parts(held: Held, values: int) -> Iterator[Held]:
+    """Whole classes, of which few enough at a time for a table of all their values."""
+    starts = np.flatnonzero(np.diff(held.classes, prepend=-1))
+    step = max(_CELLS // max(values, 1), 1)
+    ends = [*starts[step::step].tolist(), len(held.classes)]
+    first = 0
+    for last in ends:
+        within = slice(first, last)
+        yield Held(held.classes[within], held.values[within], held.totals[within], held.rows[within])
+        first = last
+
+
+def _decimal(number: Fraction) -> Decimal:
+    return Decimal(number.numerator) / Decimal(number.denominator)

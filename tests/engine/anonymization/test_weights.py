@@ -1,0 +1,397 @@
+"""Requirements of how values are distributed: kernel, cuts in SQL and verifier against their definitions.
+
+Here a class is a set of rows. A respondent weighs 1, spread evenly over all its rows in the table.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from effort import examples
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mondrian_oracle import Oracle, Row, classes_of, make_problem
+from tables import HEADER, HERE, QUASI_IDENTIFIERS, TARGET, TYPES, write_csv
+
+from smalti import transforms
+from smalti.engine.anonymization import first_cuts
+from smalti.engine.anonymization.compile import compile_plan
+from smalti.engine.anonymization.execute import execute
+from smalti.engine.backends.local import LocalBackend
+from smalti.engine.binding.circumstances import Options
+from smalti.engine.plan.plan import Apply, OutputFormat, Plan
+from smalti.engine.tables.description import ColumnDescription, Description, Source
+from smalti.engine.verify.distributions import DistributionRecount, Held
+from smalti.engine.verify.recounts import recounts_of
+from smalti.engine.verify.verifier import Original, Output, Verification, verify_against, verify_run
+from smalti.errors import GuaranteeError
+from smalti.policy.model.model import Anonymization, Asset, Bound, ColumnReference, Operator, Permission
+from smalti.transforms.base import (
+    ALPHA,
+    CLOSENESS,
+    ENTROPY_DIVERSITY,
+    RECURSIVE_DIVERSITY,
+    STRICT_MONDRIAN,
+    Asked,
+    CutTerms,
+    Datatype,
+    Guarantee,
+    Requirement,
+    Transform,
+    class_requirements,
+)
+from smalti.transforms.lattice.full_domain import SUPPRESSED, full_domain
+from smalti.transforms.lattice.levels import Levels
+from smalti.transforms.lattice.measures import Measure
+from smalti.transforms.requirements.distributions import compare_powers
+from smalti.transforms.requirements.registry import REQUIREMENTS, judges_of
+from smalti.vocab.terms import ANONYMIZE, IRI
+
+SLOW = list(HealthCheck)
+EXAMPLES = [
+    pytest.param(Requirement(kind.name, parameters), id=f"{kind.name} {' '.join(map(str, parameters))}")
+    for kind in REQUIREMENTS
+    if kind.weighs
+    for parameters in kind.examples
+]
+each_requirement = pytest.mark.parametrize("requirement", EXAMPLES)
+
+Weights = list[Fraction]
+
+
+# --- The definitions
+
+
+def is_met(requirement: Requirement, weights: Weights, table: Weights) -> bool:
+    """From the papers: shares of values, in ascending order of the values."""
+    shares = [weight / sum(weights) for weight in weights]
+    reference = [weight / sum(table) for weight in table]
+    match requirement.name, requirement.parameters:
+        case "entropy diversity", (l,):
+            # exp of the entropy, as whole numbers: product of (1 / p)^p >= l, raised to the common unit.
+            unit = math.lcm(*(share.denominator for share in shares))
+            left = math.prod(share.numerator ** int(share * unit) for share in shares if share)
+            right = math.prod(share.denominator ** int(share * unit) for share in shares if share)
+            return right >= left * l**unit
+        case "recursive diversity", (c, l):
+            falling = sorted(shares, reverse=True)
+            return falling[0] < c * sum(falling[l - 1 :])
+        case "alpha", (alpha,):
+            return max(shares) <= alpha
+        case "t-closeness", (t, "equal"):
+            return sum(abs(p - q) for p, q in zip(shares, reference, strict=True)) / 2 <= t
+        case "t-closeness", (t, "ordered"):
+            gaps = [sum(shares[:i]) - sum(reference[:i]) for i in range(1, len(shares))]
+            return sum(map(abs, gaps)) <= t * max(len(shares) - 1, 1)
+    raise NotImplementedError
+
+
+def weighed(rows: list[Row], of_person: Counter[int] | None, column: int, values: list[int]) -> Weights:
+    """By value its weight in some rows."""
+    weights = dict.fromkeys(values, Fraction(0))
+    for _, who, held in rows:
+        weights[held[column]] += Fraction(1, 1 if of_person is None else of_person[who])
+    return list(weights.values())
+
+
+class WeighingOracle(Oracle):
+    """Mondrian by its definition, with requirements of distributions as well."""
+
+    def allowed(self, rows: list[Row]) -> bool:
+        return super().allowed(rows) and self.meets(rows)
+
+    def meets(self, rows: list[Row]) -> bool:
+        of_person = None if self.one_row_each else Counter(who for _, who, _ in self.rows)
+        for column in range(len(self.problem.sensitive)):
+            values = sorted({held[column] for _, _, held in self.rows})
+            mine, table = (weighed(some, of_person, column, values) for some in (rows, self.rows))
+            for requirement in self.problem.requirements:
+                if requirement.name in WEIGHING and not is_met(requirement, mine, table):
+                    return False
+        return True
+
+
+WEIGHING = {ENTROPY_DIVERSITY, RECURSIVE_DIVERSITY, ALPHA, CLOSENESS}
+
+
+@st.composite
+def tables(draw: st.DrawFn, most: int = 20) -> tuple[list[Row], bool]:
+    row = st.tuples(
+        st.tuples(st.integers(0, 6), st.integers(0, 3)),
+        st.integers(0, 9),
+        st.tuples(st.integers(0, 3), st.integers(0, 3)),
+    )
+    return draw(st.lists(row, min_size=most // 3, max_size=most)), draw(st.booleans())
+
+
+# --- The kernel
+
+
+@each_requirement
+def test_the_kernel_cuts_as_the_definitions_allow(requirement: Requirement) -> None:
+    seen: Counter[bool] = Counter()
+
+    @settings(max_examples=examples(60, full=3000), suppress_health_check=SLOW, deadline=None)
+    @given(tables(), st.sampled_from([0, 4, 256]))
+    def law(table: tuple[list[Row], bool], threshold: int) -> None:
+        rows, one_row_each = table
+        problem = make_problem(rows, one_row_each, k=2, l=1, cut_threshold=threshold)
+        problem = replace(problem, requirements=(*class_requirements(2), requirement))
+        expected = WeighingOracle(rows, problem, one_row_each).answer()
+        assert classes_of(problem) == expected
+        seen[expected is None] += 1
+
+    law()
+    assert seen[True]
+    assert seen[False]
+
+
+@each_requirement
+def test_the_lattice_meets_the_definitions(requirement: Requirement) -> None:
+    """Of every node; with a limit, what merging keeps is not what pruning may use."""
+
+    @settings(max_examples=examples(40, full=2000), suppress_health_check=SLOW, deadline=None)
+    @given(tables(most=8), st.sampled_from([0, 1, 2]))
+    def law(table: tuple[list[Row], bool], quarters: int) -> None:
+        rows, one_row_each = table
+        problem = make_problem(rows, one_row_each, k=2, l=1, cut_threshold=0)
+        problem = replace(problem, requirements=(*class_requirements(2), requirement))
+        levels = (
+            Levels((np.arange(7), np.array([0, 1, 1, 2, 2, 3, 3]), np.zeros(7, np.int64))),
+            Levels((np.arange(4), np.array([0, 0, 1, 1]), np.zeros(4, np.int64))),
+        )
+        found = full_domain(problem, levels, Fraction(quarters, 4), Measure.NON_UNIFORM_ENTROPY)
+        people = len(rows) if one_row_each else len({who for _, who, _ in rows})
+        oracle = WeighingOracle(rows, problem, one_row_each)
+        meeting = []
+        for node in ((a, b) for a in range(3) for b in range(3)):
+            classes: dict[tuple[int, ...], list[tuple[int, Row]]] = defaultdict(list)
+            for i, row in enumerate(rows):
+                value = tuple(
+                    int(of.values[n][code]) for of, n, code in zip(levels, node, row[0], strict=True)
+                )
+                classes[value].append((i if one_row_each else row[1], row))
+            kept = {value: oracle.allowed([row for _, row in some]) for value, some in classes.items()}
+            lost = {who for value, some in classes.items() if not kept[value] for who, _ in some}
+            if any(kept.values()) and 4 * len(lost) <= quarters * people:
+                meeting.append(node)
+        minimal = [n for n in meeting if not any(m != n and all(map(int.__le__, m, n)) for m in meeting)]
+        assert (list(found.minimal) if found else []) == minimal
+        if found:
+            assert (found.classes == SUPPRESSED).any() == (found.suppressed > 0)
+
+    law()
+
+
+@each_requirement
+def test_a_judge_of_weights_says_what_it_does_not_protect(requirement: Requirement) -> None:
+    (judge,) = judges_of([requirement])
+    for words in (judge.statement("respondents"), judge.statement("rows"), judge.parameters, *judge.limits):
+        assert words
+        assert not words.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "sign"),
+    [
+        ({10**9 + 7: 3}, {10**9 + 7: 2}, 1),
+        ({6: 4}, {2: 4, 3: 4}, 0),
+        ({2: 10**6}, {3: 630_930}, -1),
+        ({2: 10**6}, {3: 630_929}, 1),
+        ({1: 5}, {}, 0),
+    ],
+)
+def test_products_of_powers_are_compared_exactly(
+    left: dict[int, int], right: dict[int, int], sign: int
+) -> None:
+    assert compare_powers(left, right) == sign
+    assert compare_powers(right, left) == -sign
+
+
+# --- The verifier by itself
+
+
+@each_requirement
+def test_the_verifier_means_what_the_definitions_say(requirement: Requirement) -> None:
+    (recount,) = recounts_of([requirement])
+    assert isinstance(recount, DistributionRecount)
+    seen: Counter[bool] = Counter()
+
+    @settings(max_examples=examples(60, full=3000), suppress_health_check=SLOW, deadline=None)
+    @given(
+        st.lists(
+            st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(1, 4), st.integers(1, 5)),
+            min_size=6,
+        )
+    )
+    def law(entries: list[tuple[int, int, int, int]]) -> None:
+        classes, values, totals, rows = (np.array(column) for column in zip(*sorted(entries), strict=True))
+        numbers = np.unique(values, return_inverse=True)[1].reshape(-1)
+        table = Held(np.zeros_like(classes), numbers, totals, rows)
+        count = int(numbers.max()) + 1
+
+        def of(some: np.ndarray) -> Weights:
+            weights = [Fraction(0)] * count
+            for value, total, often in zip(numbers[some], totals[some], rows[some], strict=True):
+                weights[value] += Fraction(int(often), int(total))
+            return weights
+
+        whole = of(np.ones(len(classes), np.bool_))
+        expected = all(is_met(requirement, of(classes == c), whole) for c in set(classes.tolist()))
+        assert recount.is_met(Held(classes, numbers, totals, rows), table) == expected
+        seen[expected] += 1
+
+    law()
+    assert seen[True]
+    assert seen[False]
+
+
+# --- From a policy to published bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing(Transform):
+    """Mondrian with k = 3 and one requirement of distributions."""
+
+    method: ClassVar[str] = "weighing"
+    algorithm: ClassVar[str] = "any"
+
+    names: tuple[str, ...]
+    kept: tuple[str, ...]
+    cut_threshold: int
+    requirement: Requirement | None = None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(self.method, 3, None, () if self.requirement is None else (self.requirement,))
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return self.kept
+
+    @property
+    def class_maker(self) -> str:
+        return STRICT_MONDRIAN
+
+    @property
+    def cut_terms(self) -> CutTerms:
+        return CutTerms(self.cut_threshold)
+
+    @classmethod
+    def of(cls, asked: Asked) -> "Weighing":
+        return cls(asked.quasi_identifiers, asked.sensitive, asked.cut_threshold)
+
+
+REAL = [
+    Requirement(ENTROPY_DIVERSITY, (3,)),
+    Requirement(RECURSIVE_DIVERSITY, (Fraction(3, 2), 2)),
+    Requirement(ALPHA, (Fraction(1, 2),)),
+    Requirement(CLOSENESS, (Fraction(1, 5), "equal")),
+    Requirement(CLOSENESS, (Fraction(3, 20), "ordered")),
+]
+
+
+def rows_of(people: int, rows_each: int) -> list[list[str]]:
+    random = np.random.default_rng(11)
+    return [
+        [
+            f"p{i % people}",
+            "x",
+            str(random.integers(1, 60)),
+            str(np.datetime64("1990-01-01") + random.integers(0, 3000)),
+            f"c{random.integers(0, 6)}",
+            str(random.integers(0, 4)),
+            "1",
+        ]
+        for i in range(rows_each * people)
+    ]
+
+
+def run(
+    folder: Path,
+    rows: list[list[str]],
+    fragments: int,
+    promised: Requirement,
+    carried_out: Requirement | None,
+) -> tuple[Plan, bytes, Verification]:
+    """Carry out a plan with one requirement, and verify it by another."""
+    folder.mkdir()
+    (folder / "work").mkdir()
+    write_csv(folder / "people.csv", HEADER, rows)
+    types = {**TYPES, "illness": "integer"}
+    described = Description(
+        tuple(
+            ColumnDescription(name, None, Datatype(types[name]) if name in types else None, None)
+            for name in HEADER
+        )
+    )
+    source = Source(TARGET, folder / "people.csv", OutputFormat.CSV, described)
+    output, link = folder / "out.csv", folder / "link.npy"
+    with closing(LocalBackend(fragments).open(source, folder / "work")) as bound:
+        plan = compile_plan(permission(), source, bound, Options(8))
+        execute(with_requirement(plan, carried_out), bound, output, link, lambda _: None)
+    original = Original(source.path, source.format, source.parts)
+    written = Output(folder, OutputFormat.CSV, (output,))
+    promise = with_requirement(plan, promised)
+    verified = verify_run(promise, original, written, link)
+    assert verify_against(promise, original, written).classes == verified.classes
+    return plan, output.read_bytes(), verified
+
+
+def with_requirement(plan: Plan, requirement: Requirement | None) -> Plan:
+    return replace(plan, apply=Apply(replace(plan.apply.transform, requirement=requirement)))  # type: ignore[type-var]
+
+
+def permission() -> Permission:
+    def columns(*names: str) -> tuple[ColumnReference, ...]:
+        return tuple(ColumnReference(IRI(f"{TARGET}/{name}"), HERE) for name in names)
+
+    wanted = Anonymization(
+        method=Weighing.method, algorithm=Weighing.algorithm, k=Bound(Operator.GTEQ, 3, HERE),
+        l=None, identifiers=(), quasi_identifiers=columns(*QUASI_IDENTIFIERS), sensitive=columns("illness"),
+        released=(), respondent=columns("who")[0], one_row_each=False, parameters=(), where=HERE,
+    )  # fmt: skip
+    return Permission(
+        uid=IRI("urn:rule:1"), action=ANONYMIZE, targets=(Asset(TARGET),), where=HERE,
+        output=IRI("http://example.com/out"), anonymization=wanted,
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transforms, "ALL_TRANSFORMS", (*transforms.ALL_TRANSFORMS, Weighing))
+
+
+@pytest.mark.parametrize("requirement", REAL, ids=str)
+def test_every_number_of_fragments_publishes_the_same_and_it_is_verified(
+    requirement: Requirement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut: list[int] = []
+    real: Callable[..., int] = first_cuts.FirstCuts.cut
+    monkeypatch.setattr(first_cuts, "WINDOW", 8)
+    monkeypatch.setattr(
+        first_cuts.FirstCuts, "cut", lambda self, most: cut.append(real(self, most)) or cut[-1]
+    )
+    rows = rows_of(300, 3)
+    runs = [run(tmp_path / str(n), rows, n, requirement, requirement) for n in (1, 2, 7)]
+    assert {published for _, published, _ in runs} == {runs[0][1]}
+    assert runs[0][2].classes > 3
+    assert cut[0] == 2
+    assert cut[1] > 2
+
+
+@pytest.mark.parametrize("requirement", REAL, ids=str)
+def test_the_verifier_refuses_classes_that_miss_it(requirement: Requirement, tmp_path: Path) -> None:
+    with pytest.raises(GuaranteeError, match="does not meet the promise about `illness`"):
+        run(tmp_path / "run", rows_of(60, 3), 1, requirement, None)
