@@ -60,7 +60,7 @@ class SensitiveIncidence:
     rows: Integers | None = None
     """How many rows say so; None where no requirement weighs values."""
     totals: Integers | None = None
-    """How many rows the respondent has in the whole table; None where each has one, or nothing is weighed."""
+    """All rows of the respondent in the whole table; None where each has one, or nothing is weighed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,4 +112,4 @@ class Problem:
     first_attribute: int | None = None
     """If the whole table has more tuples than the threshold, its cut is tried on this attribute first."""
     references: tuple[Reference, ...] = ()
-    """Of each sensitive column, where a requirement weighs values; of the whole table, also in a part of it."""
+    """Of each sensitive column, where a requirement weighs values: of the whole table, also in a part."""

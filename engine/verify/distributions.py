@@ -1,7 +1,8 @@
 """The verifier's own measure of how the values of a sensitive column are distributed in each class.
 
-A respondent weighs 1, spread evenly over all its rows in the table, which is the reference of t-closeness. Floats
-decide where they are far from the bound, fractions elsewhere. This shares no code with `smalti.transforms`.
+A respondent weighs 1, spread evenly over all its rows in the table, which is the reference of t-closeness.
+Floats decide where they are far from the bound, fractions elsewhere. This shares no code with
+`smalti.transforms`.
 """
 
 import math

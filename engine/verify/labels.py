@@ -275,7 +275,7 @@ def canonical(column: Column, texts: ArrowArray) -> ArrowArray:
 
 
 def canonical_order(column: Column, texts: ArrowArray) -> Codes:
-    """By canonical text its place in the order of the values, equal for equal ones; a missing value first."""
+    """By canonical text its place in the order of the values; a missing value stands first."""
     keys: list[Decimal | float]
     values = texts.to_pylist()
     if not column.datatype.is_ordered:

@@ -1,8 +1,9 @@
 """How much each value of a sensitive column weighs in partitions, and on both sides of their cuts.
 
-A respondent weighs 1, spread evenly over all its rows in the whole table. So a row weighs one divided by that
-number, and a partition's weights are sums of such fractions. For many partitions at once they are rounded to
-whole units, so that sums and differences are exact; for one, they are whole numbers in a common unit.
+A respondent weighs 1, spread evenly over all its rows in the whole table. So a row weighs one divided by
+that number, and a partition's weights are sums of such fractions. For many partitions at once they are
+rounded to whole units, so that sums and differences are exact; for one, they are whole numbers in a common
+unit.
 """
 
 import math
@@ -195,7 +196,8 @@ class ColumnWeights:
         for first, last in self._blocks(len(line.node)):
             here = slice(*np.searchsorted(group, [first, last]))
             running = np.cumsum(self._summed(group[here] - first, entries[here], last - first), axis=0)
-            # From the start of each partition on: less what is before it here, or more what is before the block.
+            # From the start of each partition on: less what is before it here, or more what is before the
+            # block.
             node = line.node[first:last]
             starts = line.first[node]
             upto = running.copy()

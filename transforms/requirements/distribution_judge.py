@@ -35,8 +35,9 @@ DISTANCES: Final[Mapping[str, type[Closeness]]] = MappingProxyType(
 class DistributionJudge(ClassJudge):
     """Each sensitive column by itself meets a model of distributions.
 
-    All models here are kept by merging: a merged class is a convex mixture of its parts, entropy is concave, and
-    largest shares and distances are convex; recursive diversity by Machanavajjhala et al. (TKDD 2007, 4.2).
+    All models here are kept by merging: a merged class is a convex mixture of its parts, entropy is
+    concave, and largest shares and distances are convex; recursive diversity by Machanavajjhala et al.
+    (TKDD 2007, 4.2).
     """
 
     __slots__ = ()
@@ -115,8 +116,8 @@ class Entropy(DistributionJudge):
 
     def statement(self, counted: str) -> str:
         return (
-            f"in each sensitive column by itself the entropy of the values, by shares of {counted}, is at least"
-            f" that of {self.model.l} equally frequent values"
+            f"in each sensitive column by itself the entropy of the values, by shares of {counted}, is at"
+            f" least that of {self.model.l} equally frequent values"
         )
 
 
@@ -143,7 +144,8 @@ class Recursive(DistributionJudge):
     def statement(self, counted: str) -> str:
         return (
             f"in each sensitive column by itself the most frequent value has a share of {counted} below"
-            f" {shown(self.model.c)} times that of all but the {self.model.l - 1} most frequent values together"
+            f" {shown(self.model.c)} times that of all but the {self.model.l - 1} most frequent values"
+            " together"
         )
 
 
@@ -200,8 +202,8 @@ class TableCloseness(DistributionJudge):
     def statement(self, counted: str) -> str:
         t, distance = self.requirement.parameters
         return (
-            f"in each sensitive column by itself the values, by shares of {counted}, are within an earth mover's"
-            f" distance ({distance}) of {shown(Fraction(t))} of the whole table's"
+            f"in each sensitive column by itself the values, by shares of {counted}, are within an earth"
+            f" mover's distance ({distance}) of {shown(Fraction(t))} of the whole table's"
         )
 
 

@@ -1,10 +1,11 @@
 """Models of how evenly, or how nearly to the whole table, the values of a class are distributed.
 
-Each model is decided exactly. For many classes at once `margins` says by how much they meet it, in floats whose
-error is below `tolerance`; `holds` decides classes whose margin is smaller than that, in whole numbers.
+Each model is decided exactly. For many classes at once `margins` says by how much they meet it, in floats
+whose error is below `tolerance`; `holds` decides classes whose margin is smaller than that, in whole
+numbers.
 
-A class is given by the weights of its values (semantics of smalti: a respondent weighs 1, spread evenly over
-all its rows in the table), so that a class is a convex mixture of its rows.
+A class is given by the weights of its values (semantics of smalti: a respondent weighs 1, spread evenly
+over all its rows in the table), so that a class is a convex mixture of its rows.
 """
 
 import math
@@ -31,8 +32,8 @@ def tolerance(error: float, values: int) -> float:
     """Floats decide nothing while a margin is smaller.
 
     Where weights have a relative error of e, shares have at most 2 e and a few roundings u; sums over the
-    values add as many u. Margins change by at most log(values) + 1 times that (Higham, *Accuracy and Stability
-    of Numerical Algorithms*, 2002, 4.2).
+    values add as many u. Margins change by at most log(values) + 1 times that (Higham, *Accuracy and
+    Stability of Numerical Algorithms*, 2002, 4.2).
 
     Args:
         error: of weights.
@@ -105,7 +106,7 @@ class RecursiveDiversity(DistributionModel):
 
 @dataclass(frozen=True, slots=True)
 class LargestShare(DistributionModel):
-    """No value has a larger share than alpha: (alpha, k)-anonymity (Wong et al., KDD 2006, Definition 2)."""
+    """No value has a larger share than alpha: (alpha, k)-anonymity (Wong et al., KDD 2006, Def. 2)."""
 
     alpha: Fraction
 
