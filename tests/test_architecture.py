@@ -314,7 +314,8 @@ def test_dispatch_is_found(text: str, found: set[str]) -> None:
 
 
 DISPATCHES = {
-    "engine/registry/authority.py": (4, "whom an output is of, and which duties a decision looks into"),
+    "engine/registry/implicit_rule.py": (3, "which duties a decision looks into"),
+    "engine/registry/still_permitted.py": (1, "whom an output is of"),
     "policy/decide/authorize.py": (3, "which duties a decision leaves to a plan"),
     "policy/decide/column_uses.py": (1, "statistics choose among the columns that a rule names"),
     "policy/read/combinations.py": (4, "which words of the language stand together"),

@@ -34,7 +34,7 @@ from smalti.engine.plan.respondents import ASSUMED, WAYS_TO_DECLARE
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import InternalError, PlanError, raise_all
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
     Comparison,

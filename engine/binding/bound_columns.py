@@ -13,8 +13,8 @@ from smalti.engine.tables.description import Source
 from smalti.engine.tables.named_columns import NamedColumns
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import PlanError, SmaltiError, raise_all
-from smalti.policy.model.iris import column_iri as default_column_iri
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import column_iri as default_column_iri
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Anonymization, ColumnReference, Permission, Where
 from smalti.policy.read.anonymization import unimplemented_limits, unimplemented_words
 from smalti.transforms.base import Datatype

@@ -24,7 +24,7 @@ from smalti.engine.registry.entries import VERSION_PREFIX, StoredPolicy
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.decide.table_columns import tables_of
 from smalti.policy.lint.check_dataset import all_rules
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.meaning import is_generated, meaning_digest
 from smalti.policy.model.model import Policy, PolicyType, Rule
 from smalti.vocab.terms import IRI

@@ -32,7 +32,7 @@ from smalti.engine.registry.entries import (
     VersionFacts,
 )
 from smalti.errors import UsageError
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:

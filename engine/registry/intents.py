@@ -100,7 +100,7 @@ class Intents:
         Args:
             intent: of the run.
             check: asked inside of the transaction, in which nobody else writes; raises what keeps the run
-                from being recorded (`authority.check_still_permitted`).
+                from being recorded (`still_permitted.check_still_permitted`).
 
         Returns:
             The version; None if somebody else ended the intent.

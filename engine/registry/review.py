@@ -11,7 +11,7 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.snapshot import Snapshot
 from smalti.policy.decide.authorize import prohibited_columns
 from smalti.policy.decide.decision import Request
-from smalti.policy.model.iris import is_column_of
+from smalti.policy.model.column_iris import is_column_of
 from smalti.policy.model.model import ConflictStrategy
 from smalti.vocab.terms import IRI, MAKING, READ, USE
 

@@ -27,7 +27,8 @@ from smalti.policy.decide.decision import Reason, Request
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.index import PolicyIndex, Standing
 from smalti.policy.decide.table_columns import Requested, spellings, tables_of
-from smalti.policy.model.iris import is_below, is_plain, normalised_column, normalised_iri
+from smalti.policy.model.column_iris import is_below, normalised_column
+from smalti.policy.model.iris import is_plain, normalised_iri
 from smalti.policy.model.meaning import meaning_digest
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI

@@ -41,7 +41,7 @@ from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
 from smalti.policy.decide.conditions import in_words
 from smalti.policy.decide.decision import Finding
 from smalti.policy.decide.transformations import judged_parameters, transformation
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
     ColumnComparison,

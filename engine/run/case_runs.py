@@ -32,7 +32,7 @@ from smalti.policy.decide.authorize import authorize
 from smalti.policy.decide.decision import Decision, Fact, Request
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.findings.render import render_human
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Number, Policy
 from smalti.policy.read.parse import ParsedDocument, json_ld_document, parse_all
 from smalti.vocab.terms import IRI

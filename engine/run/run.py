@@ -38,10 +38,11 @@ from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import action_of, granted_kind, sole_kind_of
 from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.plan.notices import Notice, ordered
-from smalti.engine.registry.authority import decide, deny_afterwards, resolved
+from smalti.engine.registry.authority import decide, deny_afterwards
 from smalti.engine.registry.commit import recover, scratch, staging, taken_over
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Submission
+from smalti.engine.registry.submitted_policies import resolved
 from smalti.engine.run.driver import carry_out, compiled_for
 from smalti.engine.tables.addresses import TableIn
 from smalti.engine.tables.bringing import bound
@@ -50,7 +51,7 @@ from smalti.engine.tables.stores import StoredObject, fetched
 from smalti.errors import PlanError, SmaltiError, UsageError, only_ours, raise_all
 from smalti.policy.decide.decision import Decision, Grant, Reason, Request
 from smalti.policy.lint.foreign_columns import speaks_of_foreign_columns
-from smalti.policy.model.iris import is_column_of, normalised_column
+from smalti.policy.model.column_iris import is_column_of, normalised_column
 from smalti.policy.model.model import ConflictStrategy, Duty, Permission
 from smalti.vocab.terms import ANONYMIZE, IRI
 

@@ -44,7 +44,7 @@ from smalti.policy.decide.matching import (
 )
 from smalti.policy.decide.table_columns import columns_in
 from smalti.policy.decide.transformations import Parameters, requested_parameters
-from smalti.policy.model.iris import is_column_of, normalised_column
+from smalti.policy.model.column_iris import is_column_of, normalised_column
 from smalti.policy.model.model import (
     NOWHERE,
     Condition,

@@ -40,7 +40,7 @@ from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED, comp
 from smalti.policy.decide.decision import Acceptance, Fact, Finding, Request
 from smalti.policy.decide.hierarchies import Hierarchies, Hierarchy
 from smalti.policy.model.anchors import anchored_time, is_anchored
-from smalti.policy.model.iris import is_column_of, normalised_column
+from smalti.policy.model.column_iris import is_column_of, normalised_column
 from smalti.policy.model.model import (
     Asset,
     ColumnComparison,

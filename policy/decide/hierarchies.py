@@ -11,7 +11,8 @@ from typing import Final, TypeAlias
 
 from smalti.errors import PolicyError
 from smalti.policy.decide.decision import Finding
-from smalti.policy.model.iris import normalised_column, normalised_iri, table_of
+from smalti.policy.model.column_iris import normalised_column, table_of
+from smalti.policy.model.iris import normalised_iri
 from smalti.policy.model.model import Membership, Policy
 from smalti.vocab import markets
 from smalti.vocab.declarations import OperandDeclaration, OperandKind

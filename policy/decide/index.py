@@ -16,7 +16,7 @@ from smalti.policy.decide.decision import Decision, Request
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Hierarchy
 from smalti.policy.decide.matching import Kind, PreparedPolicy, PreparedRule, Situation, touches
 from smalti.policy.decide.table_columns import column_keys
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Named, Policy
 from smalti.vocab.odrl import ACTION_PARENTS
 from smalti.vocab.terms import ANONYMIZE, IRI, ODRL_PURPOSE, READ

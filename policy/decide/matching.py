@@ -31,7 +31,7 @@ from smalti.policy.decide.transformations import (
     training_transformation,
     transformation,
 )
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Asset,
     Comparison,
@@ -280,7 +280,7 @@ def forbidden_columns(prepared: PreparedRule, situation: Situation) -> frozenset
 
     Returns:
         None where it is about all of a target: about the target, its table, or something with a part of
-        both. Else at least one column, as `policy.model.iris.normalised_column` spells it.
+        both. Else at least one column, as `policy.model.column_iris.normalised_column` spells it.
     """
     situation = situation.under(prepared.policy.hierarchies)
     touching = [
@@ -301,7 +301,7 @@ def prohibited_parts(prepared: PreparedRule, situation: Situation) -> frozenset[
 
 
 def named_columns(prepared: PreparedRule, situation: Situation) -> frozenset[IRI]:
-    """The IRIs that a rule names, as `iris.normalised_column` spells them: some may be columns."""
+    """The IRIs that a rule names, as `column_iris.normalised_column` spells them: some may be columns."""
     requested = situation.under(prepared.policy.hierarchies).requested
     return requested.named(asset.iri for asset in prepared.rule.targets)
 

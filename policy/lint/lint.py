@@ -10,8 +10,8 @@ from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import quoted
 from smalti.policy.lint.check_dataset import Use, all_rules, outputs, parameters_of, uses
+from smalti.policy.model.column_iris import is_below, parts_of_others
 from smalti.policy.model.dataset import ORDERED, ColumnFacts, DatasetFacts
-from smalti.policy.model.iris import is_below, parts_of_others
 from smalti.policy.model.model import (
     Anonymization,
     ColumnComparison,

@@ -6,7 +6,7 @@ from typing import Final
 
 from smalti.policy.decide.conditions import comparisons
 from smalti.policy.lint.check_dataset import all_rules
-from smalti.policy.model.iris import is_column_of
+from smalti.policy.model.column_iris import is_column_of
 from smalti.policy.model.model import (
     Anonymization,
     Asset,

@@ -16,7 +16,7 @@ from smalti.policy.decide.conditions import DATE_TIME, RECIPIENT
 from smalti.policy.decide.decision import Decision, Effect, Fact, Finding, Grant, Part, Request, effect_of
 from smalti.policy.decide.hierarchies import STANDARD, Relations, Vocabulary
 from smalti.policy.decide.index import PolicyIndex, Standing
-from smalti.policy.model.iris import is_column_of
+from smalti.policy.model.column_iris import is_column_of
 from smalti.policy.model.model import (
     Anonymization,
     Asset,
