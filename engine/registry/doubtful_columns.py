@@ -12,8 +12,8 @@ from smalti.engine.registry.questions import (
     tables_of_columns,
     tables_with_data,
 )
-from smalti.policy.decide.authorize import ColumnProhibition
 from smalti.policy.decide.decision import Decision, Reason
+from smalti.policy.decide.prohibited_columns import ColumnProhibition
 from smalti.policy.model.column_iris import is_column_of, normalised_column
 from smalti.policy.model.model import ConflictStrategy, Policy
 from smalti.vocab.terms import IRI

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from smalti.engine.registry.questions import Judge, Question, load_entries
 from smalti.engine.registry.snapshot import View
-from smalti.policy.decide.authorize import ColumnProhibition, prohibited_columns
 from smalti.policy.decide.column_uses import column_uses
 from smalti.policy.decide.decision import Decision, Effect, Grant, Reason, effect_of
 from smalti.policy.decide.index import Standing
+from smalti.policy.decide.prohibited_columns import ColumnProhibition, prohibited_columns
 from smalti.policy.decide.table_columns import columns_in
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
