@@ -322,7 +322,7 @@ DISPATCHES = {
     "policy/read/combinations.py": (4, "which words of the language stand together"),
     "policy/decide/index.py": (1, "who may read what is anonymized so, may anonymize it"),
     "policy/lint/overlaps.py": (2, "likewise"),
-    "policy/decide/matching.py": (6, "likewise, and remedies"),
+    "policy/decide/prepared.py": (6, "likewise, and remedies"),
     "policy/model/model.py": (2, "`how`, which the table is asked with"),
     "policy/read/reading_conditions.py": (1, "where columns may stand in the language"),
     "policy/read/rules.py": (6, "which refinements of the language an action has"),

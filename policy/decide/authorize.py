@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from smalti.policy.decide.conflicts import contradiction
 from smalti.policy.decide.decision import Decision, Effect, Request, RuleName, effect_of
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
-from smalti.policy.decide.matching import PreparedPolicy, Situation
+from smalti.policy.decide.matching import Situation
+from smalti.policy.decide.prepared import PreparedPolicy
 from smalti.policy.decide.reasons import reasons_of, remedies_about, reports_of_rules
 from smalti.policy.decide.rules_of_decision import ListedRules, Rules, distinct
 from smalti.policy.decide.tally import Tally

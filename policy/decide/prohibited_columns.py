@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from smalti.policy.decide.decision import Request
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
-from smalti.policy.decide.matching import Kind, PreparedPolicy, Situation, forbidden_columns, named_columns
+from smalti.policy.decide.matching import Situation, forbidden_columns, named_columns
+from smalti.policy.decide.prepared import Kind, PreparedPolicy
 from smalti.policy.decide.rules_of_decision import distinct
 from smalti.policy.decide.tally import NO_COLUMNS, forbids
 from smalti.policy.model.model import Policy, Rule

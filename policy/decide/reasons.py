@@ -8,16 +8,14 @@ from smalti.policy.decide import wording
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED
 from smalti.policy.decide.decision import Effect, Part, PartReport, Reason, Request, RuleReport
 from smalti.policy.decide.matching import (
-    Form,
     Judged,
-    Kind,
-    PreparedRule,
     Situation,
     in_force,
     judged_as_grant,
     judged_as_prohibition,
     judged_refinements,
 )
+from smalti.policy.decide.prepared import Form, Kind, PreparedRule
 from smalti.policy.decide.rules_of_decision import Rules
 from smalti.policy.decide.tally import Tally, named_remedies
 from smalti.policy.model.model import NOWHERE

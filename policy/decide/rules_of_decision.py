@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
-from smalti.policy.decide.matching import PreparedPolicy, PreparedRule, Situation, touches
+from smalti.policy.decide.matching import Situation, touches
+from smalti.policy.decide.prepared import PreparedPolicy, PreparedRule
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED
-from smalti.policy.decide.conditions import leaves
 from smalti.policy.decide.decision import Finding, Request
+from smalti.policy.decide.facts import leaves
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.model.column_iris import normalised_column, table_of
 from smalti.policy.model.iris import accepted_spelling

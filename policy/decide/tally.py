@@ -6,13 +6,8 @@ from typing import Final
 from smalti.policy.decide.clauses import clauses_of
 from smalti.policy.decide.column_uses import ColumnUses, column_uses
 from smalti.policy.decide.comparing import SATISFIED, UNSATISFIED
-from smalti.policy.decide.conditions import Residual, rows_of
 from smalti.policy.decide.decision import Grant, Request
 from smalti.policy.decide.matching import (
-    Form,
-    Kind,
-    PreparedPolicy,
-    PreparedRule,
     Situation,
     forbidden_columns,
     fulfilled,
@@ -22,6 +17,8 @@ from smalti.policy.decide.matching import (
     named_columns,
     prohibited_parts,
 )
+from smalti.policy.decide.outcomes import Residual, rows_of
+from smalti.policy.decide.prepared import Form, Kind, PreparedPolicy, PreparedRule
 from smalti.policy.decide.rules_of_decision import Rules
 from smalti.policy.decide.table_columns import columns_in
 from smalti.policy.decide.transformations import Parameters, requested_parameters

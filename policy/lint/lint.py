@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
-from smalti.policy.decide.conditions import comparisons
 from smalti.policy.decide.exclusion import Prover, all_of
+from smalti.policy.decide.facts import comparisons
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import quoted

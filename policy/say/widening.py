@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from smalti.errors import PolicyError, SmaltiError, raise_all
-from smalti.policy.decide.conditions import leaves
+from smalti.policy.decide.facts import leaves
 from smalti.policy.model.binding import UNBOUND
 from smalti.policy.model.column_iris import is_column_of
 from smalti.policy.model.meaning import meaning_of

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from worlds import WORLD, Row, row_satisfies
 
 from smalti.policy.decide.authorize import authorize, prepare
-from smalti.policy.decide.conditions import DATE_TIME
 from smalti.policy.decide.decision import Decision, Effect, Fact, Finding, Grant, Part, Request
 from smalti.policy.decide.exclusion import Prover
+from smalti.policy.decide.facts import DATE_TIME
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.index import PolicyIndex
-from smalti.policy.decide.matching import PreparedRule
+from smalti.policy.decide.prepared import PreparedRule
 from smalti.policy.decide.tally import Tally, _Candidate
 from smalti.policy.model.model import (
     Asset,
