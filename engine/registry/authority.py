@@ -25,9 +25,10 @@ from smalti.engine.registry.questions import (
     with_counts,
 )
 from smalti.engine.registry.registry import Registry
-from smalti.engine.registry.snapshot import Entry, Snapshot
+from smalti.engine.registry.snapshot import Snapshot
 from smalti.engine.registry.submissions import Submission
 from smalti.engine.registry.submitted_policies import decision_alone, only_granted_by, submitted_policy
+from smalti.engine.registry.views import Entry
 from smalti.policy.decide.decision import Decision, Effect, Reason, Request
 from smalti.vocab.terms import IRI
 

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from smalti.engine.registry.questions import Judge, Question, load_entries
-from smalti.engine.registry.snapshot import View
+from smalti.engine.registry.views import View
 from smalti.policy.decide.column_uses import column_uses
 from smalti.policy.decide.decision import Decision, Effect, Grant, Reason, effect_of
 from smalti.policy.decide.index import Standing

@@ -7,8 +7,9 @@ from decimal import Decimal
 from smalti.engine.registry.budget import EpsilonDelta
 from smalti.engine.registry.ceilings import BUDGET_DELTA, BUDGET_EPSILON, BUDGETS, speaks_of_budget
 from smalti.engine.registry.registry import Registry
-from smalti.engine.registry.snapshot import Snapshot, VersionEntry, View
+from smalti.engine.registry.snapshot import Snapshot, VersionEntry
 from smalti.engine.registry.submissions import Submission
+from smalti.engine.registry.views import View
 from smalti.policy.decide.decision import Fact, Request
 from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Number, Policy

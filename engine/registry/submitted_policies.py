@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from smalti.engine.registry._policies import assigned, digest_of
+from smalti.engine.registry._policy_checks import assigned
+from smalti.engine.registry._policy_documents import digest_of
 from smalti.engine.registry.questions import Judge, Question, are_unknown, owners_of, question_of
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Resolved, Submission, resolve
