@@ -6,7 +6,8 @@ from typing import Final, Generic, Protocol, TypeVar
 from urllib.parse import unquote
 
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.binding.rows import ColumnFacts, leave_out_withdrawn
+from smalti.engine.binding.kept_rows import leave_out_withdrawn
+from smalti.engine.binding.rows import ColumnFacts
 from smalti.engine.plan.plan import OneRowEach, Respondent, RespondentColumn
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE
 from smalti.engine.tables.description import Source
