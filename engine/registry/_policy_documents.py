@@ -1,7 +1,7 @@
 """New policy documents and stored ones, read once each."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -82,6 +82,8 @@ class Reader:
     """
 
     vocabularies: Vocabularies = field(default_factory=Vocabularies)
+    _new: dict[tuple[str, str, _Words], NewPolicies] = field(default_factory=dict)
+    """New documents without stored parents, by digest, name and words; a run asks for its own several times."""
     _alone: dict[tuple[str, str, _Words], tuple[Policy, ...]] = field(default_factory=dict)
     """Documents without stored parents, by digest, name and words; nothing where one is not understood."""
     _by_entry: dict[tuple[int, str, str, _Words], Policy | None] = field(default_factory=dict)
@@ -98,6 +100,10 @@ class Reader:
         parents: dict[IRI, int] = {}
         inherited: set[IRI] = set()
         current = declarations(connection, self.vocabularies)
+        declared = current.of(issuer)
+        key = digest_of(document), name, declared.key
+        if key in self._new:
+            return replace(self._new[key], issuer=issuer)
 
         def stored(uid: IRI) -> Policy | None:
             entry = _parent(connection, uid, issuer)
@@ -113,14 +119,15 @@ class Reader:
             require_bound,
         )
 
-        declared = current.of(issuer)
         parsed = parse(document, name, stored, declared.hierarchies)
         if not parsed.policies:
             require_bound(parsed)  # raises, with every problem of the document
         document = json_ld_document(document, name)
+        new = NewPolicies(parsed.policies, document, name, issuer, parents, frozenset(inherited))
         if not parents:
             self._alone[digest_of(document), name, declared.key] = parsed.policies
-        return NewPolicies(parsed.policies, document, name, issuer, parents, frozenset(inherited))
+            self._new[key] = new
+        return new
 
     def in_force(self, connection: Connection, uid: IRI, issuer: IRI | None) -> Policy | None:
         """The policy in force with that uid: the issuer's own; where there is no issuer, the only one."""
