@@ -83,7 +83,7 @@ class Reader:
 
     vocabularies: Vocabularies = field(default_factory=Vocabularies)
     _new: dict[tuple[str, str, _Words], NewPolicies] = field(default_factory=dict)
-    """New documents without stored parents, by digest, name and words; a run asks for its own several times."""
+    """New documents without stored parents, by digest, name and words; a run asks several times."""
     _alone: dict[tuple[str, str, _Words], tuple[Policy, ...]] = field(default_factory=dict)
     """Documents without stored parents, by digest, name and words; nothing where one is not understood."""
     _by_entry: dict[tuple[int, str, str, _Words], Policy | None] = field(default_factory=dict)
