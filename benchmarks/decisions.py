@@ -18,7 +18,8 @@ from random import Random
 from results import DecisionRow
 
 from smalti.policy.decide.decision import Request
-from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Relations, Vocabulary
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
+from smalti.policy.decide.hierarchy import Relations
 from smalti.policy.decide.index import PolicyIndex
 from smalti.policy.model.model import (
     Asset,

@@ -8,7 +8,7 @@ import sys
 import time
 
 from smalti import api
-from smalti.engine.run.run import Watch
+from smalti.engine.binding.run_request import Watch
 
 
 class ClockWatch(Watch):

@@ -14,12 +14,12 @@ from smalti.engine.binding import binding as engine_binding
 from smalti.engine.registry import commit
 from smalti.engine.registry._database import Database
 from smalti.engine.registry.intents import Intents
-from smalti.engine.run import run as engine_run
+from smalti.engine.run import grants
 from smalti.engine.tables.writing import CsvWriter
 from smalti.transforms.mondrian.kernel import StrictMondrian
 
 POINTS: dict[str, tuple[Any, str]] = {
-    "decide": (engine_run, "decide"),
+    "decide": (grants, "decide"),
     "stage": (commit, "_make_stage"),
     "open": (LocalBackend, "open"),
     "compile": (anonymizing, "compile_plan"),

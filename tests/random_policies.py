@@ -14,7 +14,8 @@ from typing import TypeVar
 from second_evaluator import DATE_TIME, RECIPIENT, Lore, Order
 
 from smalti.policy.decide.decision import DutyReading, Fact, Request
-from smalti.policy.decide.hierarchies import STANDARD, Relations, Vocabulary
+from smalti.policy.decide.hierarchies import STANDARD, Vocabulary
+from smalti.policy.decide.hierarchy import Relations
 from smalti.policy.model.model import (
     Anonymization,
     Asset,

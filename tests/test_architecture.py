@@ -314,13 +314,15 @@ def test_dispatch_is_found(text: str, found: set[str]) -> None:
 
 
 DISPATCHES = {
-    "engine/registry/authority.py": (4, "whom an output is of, and which duties a decision looks into"),
-    "policy/decide/authorize.py": (3, "which duties a decision leaves to a plan"),
+    "engine/registry/implicit_rule.py": (3, "which duties a decision looks into"),
+    "engine/registry/still_permitted.py": (1, "whom an output is of"),
+    "policy/decide/tally.py": (2, "which duties a decision leaves to a plan"),
+    "policy/decide/reasons.py": (1, "remedies to anonymize"),
     "policy/decide/column_uses.py": (1, "statistics choose among the columns that a rule names"),
     "policy/read/combinations.py": (4, "which words of the language stand together"),
     "policy/decide/index.py": (1, "who may read what is anonymized so, may anonymize it"),
     "policy/lint/overlaps.py": (2, "likewise"),
-    "policy/decide/matching.py": (6, "likewise, and remedies"),
+    "policy/decide/prepared.py": (6, "likewise, and remedies"),
     "policy/model/model.py": (2, "`how`, which the table is asked with"),
     "policy/read/reading_conditions.py": (1, "where columns may stand in the language"),
     "policy/read/rules.py": (6, "which refinements of the language an action has"),

@@ -23,7 +23,7 @@ from measuring import CommandError, Limit, Usage, measure
 from results import DecisionRow, LossRow, Measured, NothingToGeneraliseError, RunRow, Setting
 
 import smalti
-from smalti.engine.run.run import Outcome
+from smalti.engine.binding.run_request import Outcome
 from smalti.json.runs import outcome_json
 from smalti.json.text import as_json
 from smalti.transforms.mondrian.kernel import partition

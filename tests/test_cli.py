@@ -34,7 +34,7 @@ from smalti import api, doctor
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.registry.entries import Input
 from smalti.engine.registry.registry import Registry
-from smalti.engine.run import run as engine_run
+from smalti.engine.run import engines
 from smalti.engine.tables.writing import content_digest
 from smalti.transforms.mondrian.kernel import StrictMondrian
 from smalti.vocab.terms import IRI
@@ -738,4 +738,4 @@ def test_the_functions_refuse_wrong_choices(tmp_path: Path, policy: Path, data: 
             api.plan(policy, data={CUSTOMER: data}, party=USER, **choices)  # type: ignore[arg-type]
     with pytest.raises(api.UsageError):
         api.plan(policy, data={}, party=USER)
-    assert engine_run.make_backend(engine_run.EngineName.LOCAL).name == "local"
+    assert engines.make_backend(engines.EngineName.LOCAL).name == "local"

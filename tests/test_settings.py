@@ -180,6 +180,22 @@ def test_others_must_not_be_able_to_write_it(world: Path) -> None:
     assert smalti("--settings", "smalti.toml", "targets", cwd=world).code == 0
 
 
+def test_a_file_that_nobody_named_runs_no_programs_and_asks_no_other_machine(world: Path) -> None:
+    """It belongs to the user, and may still have come with the files of a stranger."""
+    write(
+        world, DAILY + '[advanced]\nmaster = "local[2]"\n[advanced.conf]\n"spark.executor.memory" = "8g"\n'
+    )
+    assert smalti("targets", cwd=world).code == 0
+    hostile = '[advanced]\nmaster = "spark://h:7077"\n[advanced.conf]\n"spark.plugins" = "x.Y"\n'
+    write(world, DAILY + hostile)
+    refused = smalti("targets", cwd=world)
+    assert refused.code == 2
+    assert "`advanced.conf.spark.plugins` counts only in a file that you name" in refused.err
+    assert "`advanced.master` counts only in a file that you name" in refused.err
+    assert not any(value in refused.err for value in ("x.Y", "h:7077"))
+    assert smalti("--settings", "smalti.toml", "targets", cwd=world).code == 0
+
+
 def test_a_group_may_write_it_only_where_it_is_the_users_own(
     world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,9 +7,10 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from smalti.policy.decide.conditions import DATE_TIME
 from smalti.policy.decide.decision import Fact, Request
-from smalti.policy.decide.hierarchies import STANDARD, Relations, Vocabulary
+from smalti.policy.decide.facts import DATE_TIME
+from smalti.policy.decide.hierarchies import STANDARD, Vocabulary
+from smalti.policy.decide.hierarchy import Relations
 from smalti.policy.model.model import (
     Anonymization,
     Asset,

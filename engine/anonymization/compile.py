@@ -15,7 +15,8 @@ from smalti.engine.binding.bound_columns import (
     refuse_unimplemented,
 )
 from smalti.engine.binding.circumstances import NO_MORE, Circumstances, Options
-from smalti.engine.binding.rows import RowBinder, keep_satisfying, leave_out_withdrawn
+from smalti.engine.binding.kept_rows import keep_satisfying, leave_out_withdrawn
+from smalti.engine.binding.rows import RowBinder
 from smalti.engine.plan.kinds import Kind, granted_kind
 from smalti.engine.plan.plan import (
     Apply,
@@ -34,7 +35,7 @@ from smalti.engine.plan.respondents import ASSUMED, WAYS_TO_DECLARE
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import InternalError, PlanError, raise_all
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
     Comparison,

@@ -129,7 +129,7 @@ def _promise(plan: Plan) -> str:
 def _rows(plan: Plan) -> str | None:
     if plan.filter is None:
         return None
-    from smalti.engine.binding.rows import describe_rows  # noqa: PLC0415 (it comes with the engines)
+    from smalti.engine.binding.kept_rows import describe_rows  # noqa: PLC0415 (it comes with the engines)
 
     return f"only those where {describe_rows(plan.filter)}"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.anonymization.guarantee import ClassGuarantee
 from smalti.engine.backends.base import Backend
-from smalti.engine.binding.rows import leave_out_rows
+from smalti.engine.binding.kept_rows import leave_out_rows
 from smalti.engine.binding.stated import Published
 from smalti.engine.plan.plan import OutputFormat, Plan
 from smalti.engine.tables.description import Source

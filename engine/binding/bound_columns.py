@@ -6,15 +6,16 @@ from typing import Final, Generic, Protocol, TypeVar
 from urllib.parse import unquote
 
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.binding.rows import ColumnFacts, leave_out_withdrawn
+from smalti.engine.binding.kept_rows import leave_out_withdrawn
+from smalti.engine.binding.rows import ColumnFacts
 from smalti.engine.plan.plan import OneRowEach, Respondent, RespondentColumn
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.named_columns import NamedColumns
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import PlanError, SmaltiError, raise_all
-from smalti.policy.model.iris import column_iri as default_column_iri
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import column_iri as default_column_iri
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Anonymization, ColumnReference, Permission, Where
 from smalti.policy.read.anonymization import unimplemented_limits, unimplemented_words
 from smalti.transforms.base import Datatype

@@ -11,7 +11,7 @@ from smalti.engine.registry.snapshot import Snapshot
 from smalti.policy.decide.decision import Request
 from smalti.policy.decide.table_columns import Requested, tables_of
 from smalti.policy.lint.check_dataset import outputs
-from smalti.policy.model.iris import is_below
+from smalti.policy.model.column_iris import is_below
 from smalti.policy.model.model import Policy
 from smalti.policy.model.suggest import did_you_mean
 from smalti.vocab.terms import IRI, USE

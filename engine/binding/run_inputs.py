@@ -33,7 +33,8 @@ from smalti.engine.tables.proposing import refuse_marks_in_header, with_proposal
 from smalti.engine.tables.reading import Contents
 from smalti.errors import DataError, InternalError, UsageError
 from smalti.policy.decide.decision import Grant
-from smalti.policy.model.iris import MOST_IN_STEM, file_stem, is_column_of
+from smalti.policy.model.column_iris import is_column_of
+from smalti.policy.model.iris import MOST_IN_STEM, file_stem
 from smalti.policy.model.model import Condition, Permission
 from smalti.vocab.terms import IRI
 

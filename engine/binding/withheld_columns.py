@@ -10,8 +10,8 @@ from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.known_columns import DescribedColumns, KnownColumns, known_columns
 from smalti.engine.tables.description import Source
 from smalti.policy.decide.decision import Reason
-from smalti.policy.model.iris import column_iri as default_column_iri
-from smalti.policy.model.iris import is_column_of, normalised_column
+from smalti.policy.model.column_iris import column_iri as default_column_iri
+from smalti.policy.model.column_iris import is_column_of, normalised_column
 from smalti.policy.model.suggest import did_you_mean
 from smalti.vocab.terms import IRI
 

@@ -12,7 +12,8 @@ from smalti.engine.registry.snapshot import Snapshot
 from smalti.errors import SmaltiError
 from smalti.policy.decide.comparing import UNSATISFIED
 from smalti.policy.decide.decision import Request
-from smalti.policy.decide.matching import PreparedPolicy, in_force
+from smalti.policy.decide.matching import in_force
+from smalti.policy.decide.prepared import PreparedPolicy
 from smalti.policy.model.model import Permission, Policy
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import ANONYMIZE, IRI

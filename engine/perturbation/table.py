@@ -26,7 +26,7 @@ from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.reading import ROW, inspect, text_batches
 from smalti.engine.tables.sources import bind
 from smalti.engine.tables.writing import open_writer
-from smalti.policy.model.iris import column_iri
+from smalti.policy.model.column_iris import column_iri
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import Integers
 from smalti.vocab.terms import IRI

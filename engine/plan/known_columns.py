@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from smalti.policy.model.iris import column_iri, is_column_of, normalised_column
+from smalti.policy.model.column_iris import column_iri, is_column_of, normalised_column
 from smalti.vocab.terms import IRI
 
 
@@ -45,7 +45,7 @@ class DescribedColumns:
 
 @dataclass(frozen=True, slots=True)
 class KnownColumns:
-    """Columns of one table, as `policy.model.iris.normalised_column` spells their IRIs."""
+    """Columns of one table, as `policy.model.column_iris.normalised_column` spells their IRIs."""
 
     iris: frozenset[IRI] = frozenset()
     """As `Request.columns`."""

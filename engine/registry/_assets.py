@@ -13,7 +13,8 @@ from smalti.engine.registry._journal import note, note_all, tick
 from smalti.engine.registry.entries import Asset, AssetKind
 from smalti.errors import UsageError
 from smalti.policy.decide.table_columns import tables_of
-from smalti.policy.model.iris import accepted_spelling, is_plain, misspelt_iri, normalised_column
+from smalti.policy.model.column_iris import normalised_column
+from smalti.policy.model.iris import accepted_spelling, is_plain, misspelt_iri
 from smalti.vocab.terms import IRI
 
 Pairs = tuple[tuple[IRI, IRI], ...]

@@ -18,7 +18,8 @@ from smalti.engine.registry._assets import Facts, Pairs, find_asset, store_docum
 from smalti.engine.registry._journal import note, tick
 from smalti.engine.registry.entries import StoredHierarchy
 from smalti.errors import PolicyError, RegistryError, UsageError
-from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Relations, Vocabulary
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
+from smalti.policy.decide.hierarchy import Relations
 from smalti.vocab.terms import IRI
 
 

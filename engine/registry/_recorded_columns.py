@@ -16,7 +16,7 @@ from smalti.engine.plan.known_columns import (
     known_columns,
 )
 from smalti.engine.registry import _tables as db
-from smalti.policy.model.iris import column_iri, normalised_column
+from smalti.policy.model.column_iris import column_iri, normalised_column
 from smalti.vocab.terms import IRI
 
 _PUNYCODE: Final = "xn--"

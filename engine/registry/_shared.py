@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from smalti.engine.registry import _hierarchies
 from smalti.engine.registry._assets import Facts
 from smalti.engine.registry._database import Database
-from smalti.engine.registry._policies import Reader
+from smalti.engine.registry._policy_documents import Reader
 
 
 @dataclass(frozen=True, slots=True)

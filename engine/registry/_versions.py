@@ -14,7 +14,7 @@ from smalti.engine.plan.known_columns import DescribedColumns
 from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
 from smalti.engine.plan.recorded import recorded_kind
 from smalti.engine.plan.reports import report_from_json, report_to_json, to_json_text
-from smalti.engine.registry import _policies
+from smalti.engine.registry import _policy_checks, _policy_documents
 from smalti.engine.registry import _tables as db
 from smalti.engine.registry._assets import Facts, check_spelling, find_asset, insert_all, to_text, to_time
 from smalti.engine.registry._journal import note, tick
@@ -32,7 +32,7 @@ from smalti.engine.registry.entries import (
     VersionFacts,
 )
 from smalti.errors import UsageError
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def check_record(connection: Connection, facts: Facts, record: NewVersion) -> No
 
 def check_may_be_stored(
     connection: Connection,
-    reader: _policies.Reader,
+    reader: _policy_documents.Reader,
     facts: Facts,
     record: NewVersion,
-    new: _policies.NewPolicies,
+    new: _policy_documents.NewPolicies,
     ending: Collection[int] = (),
 ) -> None:
     """Refuse a policy that its issuer submitted with a run, and may not put in force.
@@ -84,7 +84,7 @@ def check_may_be_stored(
             "a policy in force",
             "add it again, as an owner",
         )
-    if (uid := _policies.uid_conflict(connection, reader, facts, new, ending)) is not None:
+    if (uid := _policy_checks.uid_conflict(connection, reader, facts, new, ending)) is not None:
         raise UsageError(
             str(new.policies[0].where),
             f"the uid `{uid}` is used by another document",

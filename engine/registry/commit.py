@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Final
 
 from smalti.engine.registry._database import sync_folder
-from smalti.engine.registry.authority import check_still_permitted
 from smalti.engine.registry.entries import (
     Intent,
     NewVersion,
@@ -32,6 +31,7 @@ from smalti.engine.registry.entries import (
     version_iri,
 )
 from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.still_permitted import check_still_permitted
 from smalti.engine.tables import locks
 from smalti.engine.tables.parts import CERTIFICATE_NAME
 from smalti.errors import BackendError, GuaranteeError, InternalError, SmaltiError, UsageError

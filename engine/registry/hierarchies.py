@@ -6,7 +6,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from smalti.engine.arguments import public_methods
-from smalti.engine.registry import _assets, _authorities, _hierarchies, _policies
+from smalti.engine.registry import _assets, _authorities, _hierarchies, _policy_documents
 from smalti.engine.registry._database import unchecked
 from smalti.engine.registry._shared import Shared
 from smalti.engine.registry.entries import StoredHierarchy
@@ -84,7 +84,7 @@ class Hierarchies:
             _hierarchies.check_assets(_assets.Facts(connection), name, vocabulary, party)
 
         def write(connection: Connection, _: None) -> tuple[StoredHierarchy, ...]:
-            _hierarchies.store(connection, document, _policies.digest_of(document), name, party)
+            _hierarchies.store(connection, document, _policy_documents.digest_of(document), name, party)
             return _hierarchies.in_force(connection)
 
         stored = self._shared.database.change(check, write)

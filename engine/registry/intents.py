@@ -7,7 +7,15 @@ from pathlib import Path
 from sqlalchemy import Connection, select
 
 from smalti.engine.arguments import public_methods
-from smalti.engine.registry import _assets, _budgets, _keys, _policies, _versions, _withdrawals
+from smalti.engine.registry import (
+    _assets,
+    _budgets,
+    _keys,
+    _policies,
+    _policy_documents,
+    _versions,
+    _withdrawals,
+)
 from smalti.engine.registry import _tables as db
 from smalti.engine.registry._claims import check_binds, check_still_binds
 from smalti.engine.registry._database import unchecked
@@ -21,7 +29,7 @@ from smalti.policy.model.meaning import meaning_digest
 class _Submitted:
     """The policy of a run that its issuer submitted with it, and may put in force."""
 
-    new: _policies.NewPolicies
+    new: _policy_documents.NewPolicies
     signed: tuple[str, bytes] | None
     ending: tuple[int, ...]
     """The entries of which it takes the place."""
@@ -100,7 +108,7 @@ class Intents:
         Args:
             intent: of the run.
             check: asked inside of the transaction, in which nobody else writes; raises what keeps the run
-                from being recorded (`authority.check_still_permitted`).
+                from being recorded (`still_permitted.check_still_permitted`).
 
         Returns:
             The version; None if somebody else ended the intent.
@@ -138,7 +146,7 @@ class Intents:
 
     def _check_record(self, connection: Connection, record: NewVersion) -> _Submitted | None:
         """What the policy brings; None where its issuer has it in force already."""
-        if _policies.digest_of(record.document) != record.policy_digest:
+        if _policy_documents.digest_of(record.document) != record.policy_digest:
             raise RegistryError(record.document_name, "the document is not the one that permitted the run")
         facts = self._shared.facts(connection)
         for source in record.inputs:
@@ -158,7 +166,7 @@ class Intents:
 
     def _is_still_in_force(self, connection: Connection, record: NewVersion) -> bool:
         """Whether the issuer has the policy of a run in force, and it says what it said when it ran."""
-        query = _policies.in_force().where(
+        query = _policy_documents.in_force().where(
             db.policies.c.digest == record.policy_digest,
             db.policies.c.uid == record.policy_uid,
             db.policies.c.issuer == record.issuer,
@@ -170,7 +178,7 @@ class Intents:
             for row in connection.execute(query).all()
         )
 
-    def _read_anew(self, connection: Connection, record: NewVersion) -> _policies.NewPolicies:
+    def _read_anew(self, connection: Connection, record: NewVersion) -> _policy_documents.NewPolicies:
         """The policy of a run, which its issuer submitted, if it says what it said when it ran."""
         reader = self._shared.reader
         try:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from smalti.engine.registry.entries import AssetKind
 from smalti.policy.decide.table_columns import tables_of
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.vocab.terms import IRI
 
 

@@ -7,11 +7,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, select
 
 from smalti.engine.arguments import public_methods
-from smalti.engine.registry import _assets, _keys, _policies
+from smalti.engine.registry import _assets, _keys, _policies, _policy_checks, _policy_documents
 from smalti.engine.registry import _tables as db
 from smalti.engine.registry._shared import Shared
 from smalti.engine.registry.entries import StoredPolicy, TargetVersion
-from smalti.engine.registry.snapshot import Entry, Snapshot, VersionEntry
+from smalti.engine.registry.snapshot import Snapshot, VersionEntry
+from smalti.engine.registry.views import Entry
 from smalti.errors import InternalError
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
@@ -45,7 +46,7 @@ class Policies:
         def check(connection: Connection) -> _Addition:
             facts = shared.facts(connection)
             ending = _policies.replaced(connection, reader, facts, new) if replaces else ()
-            _policies.check_new(connection, reader, facts, new, ending)
+            _policy_checks.check_new(connection, reader, facts, new, ending)
             key = _keys.check_signature(connection, issuer, new.document, signature, name)
             return _Addition(facts, ending, _keys.signed(key, signature))
 
@@ -53,7 +54,9 @@ class Policies:
             for entry in checked.ending:
                 _policies.end(connection, entry)
             _policies.add(connection, reader, checked.facts, new, checked.signed)
-            return self._stored(connection, _policies.in_force().where(db.policies.c.digest == new.digest))
+            return self._stored(
+                connection, _policy_documents.in_force().where(db.policies.c.digest == new.digest)
+            )
 
         stored = shared.database.change(check, write, looks_first=False)
         return tuple(policy for policy in stored if policy.issuer == issuer)
@@ -81,7 +84,7 @@ class Policies:
         """The policies in force that have a rule about the target, whoever issued them."""
         about = select(db.policy_targets.c.policy).where(db.policy_targets.c.target == target)
         with self._shared.database.reading() as connection:
-            return self._stored(connection, _policies.in_force().where(db.policies.c.id.in_(about)))
+            return self._stored(connection, _policy_documents.in_force().where(db.policies.c.id.in_(about)))
 
     def in_force(self, uid: IRI, issuer: IRI | None = None, target: IRI | None = None) -> Policy | None:
         """The policy in force with that uid, for reading a document that inherits from it.
@@ -140,11 +143,11 @@ class Policies:
 
         Where it `replaces`, none of what the issuer may end under the policy's uid is in its way.
         """
-        claims = _policies.Claims.of(policy, issuer)
+        claims = _policy_documents.Claims.of(policy, issuer)
         with self._shared.database.reading() as connection:
             facts = _assets.Facts(connection)
             ending = _policies.replaced(connection, self._shared.reader, facts, claims) if replaces else ()
-            return _policies.uid_conflict(connection, self._shared.reader, facts, claims, ending)
+            return _policy_checks.uid_conflict(connection, self._shared.reader, facts, claims, ending)
 
     def meaning_of(self, snapshot: Snapshot, version: VersionEntry | TargetVersion) -> str | None:
         """The digest of what the policy of a version meant when it was made; None: it cannot be told.
@@ -183,7 +186,7 @@ class Policies:
         )
 
     def _stored(self, connection: Connection, query: Select[tuple[Any, ...]]) -> tuple[StoredPolicy, ...]:
-        return _policies.stored(connection, self._shared.reader, query)
+        return _policy_documents.stored(connection, self._shared.reader, query)
 
 
 def _owners_of_inputs(snapshot: Snapshot, version: VersionEntry | TargetVersion) -> frozenset[IRI]:

@@ -8,8 +8,8 @@ from smalti.engine.plan.known_columns import DescribedColumns, known_spelling
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.registry.entries import RecordedPlan
 from smalti.errors import PlanError
-from smalti.policy.model.iris import column_iri as default_column_iri
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import column_iri as default_column_iri
+from smalti.policy.model.column_iris import normalised_column
 from smalti.vocab.terms import IRI
 
 
@@ -41,7 +41,7 @@ def uses_any(
 
     Args:
         recorded: the plan, and what columns its input had.
-        columns: as `policy.model.iris.normalised_column` spells them.
+        columns: as `policy.model.column_iris.normalised_column` spells them.
         named: those of them that prohibitions name. What other runs recorded does not tell which column one
             was in this run: they may have been made by anybody, and from other data.
         owners: who owns the input or a part of it; what IRI a column had is the word of its one owner.

@@ -9,9 +9,9 @@ from smalti.engine.registry.entries import Input, TargetVersion
 from smalti.engine.registry.recorded_columns import uses_any
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.snapshot import Snapshot
-from smalti.policy.decide.authorize import prohibited_columns
 from smalti.policy.decide.decision import Request
-from smalti.policy.model.iris import is_column_of
+from smalti.policy.decide.prohibited_columns import prohibited_columns
+from smalti.policy.model.column_iris import is_column_of
 from smalti.policy.model.model import ConflictStrategy
 from smalti.vocab.terms import IRI, MAKING, READ, USE
 

@@ -9,8 +9,7 @@ trust. So policies are looked up in a `View`, of which there is one for each set
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select, select
@@ -19,36 +18,24 @@ from smalti.engine.registry import _authorities, _hierarchies, _keys, ownership
 from smalti.engine.registry import _tables as db
 from smalti.engine.registry._assets import Pairs
 from smalti.engine.registry._journal import NO_REVISION, Revision, last_revision
-from smalti.engine.registry._policies import Reader, assigned
+from smalti.engine.registry._policy_checks import assigned
+from smalti.engine.registry._policy_documents import Reader
 from smalti.engine.registry._recorded_columns import RecordedColumns
 from smalti.engine.registry.ceilings import speaks_of_budget
 from smalti.engine.registry.entries import AssetKind, Input, StoredHierarchy, version_iri
+from smalti.engine.registry.owned_assets import NONE, Assets, TrustingAssets
+from smalti.engine.registry.views import Entry, View
 from smalti.policy.decide.decision import Reason, Request
-from smalti.policy.decide.hierarchies import Hierarchies
-from smalti.policy.decide.index import PolicyIndex, Standing
+from smalti.policy.decide.index import Standing
 from smalti.policy.decide.table_columns import Requested, spellings, tables_of
-from smalti.policy.model.iris import is_below, is_plain, normalised_column, normalised_iri
+from smalti.policy.model.column_iris import is_below, normalised_column
+from smalti.policy.model.iris import normalised_iri
 from smalti.policy.model.meaning import meaning_digest
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
 
-_NONE: Final[frozenset[IRI]] = frozenset()
 _AT_ONCE: Final = 500
 """Rows by their keys, in one query."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A policy in force, not yet parsed."""
-
-    key: int
-    uid: IRI
-    digest: str
-    issuer: IRI
-    signed_by: str | None
-    parents: tuple[int, ...]
-    iris: tuple[IRI, ...]
-    """The assets that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,125 +61,6 @@ class VersionEntry:
     """Nothing was declared about its respondents: what it counted are rows."""
 
 
-@dataclass(slots=True)
-class _Assets:
-    """Facts about assets, in the form that `ownership` needs."""
-
-    kinds: dict[IRI, AssetKind] = field(default_factory=dict)
-    owners: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
-    made_from: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
-    collected: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
-    """The members of collections, by `normalised_column` of these."""
-    encodings: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
-    """Those that are written with percent-encodings, by `normalised_column`."""
-
-    def kind(self, iri: IRI) -> AssetKind | None:
-        return self.kinds.get(iri)
-
-    def direct_owners(self, iri: IRI) -> frozenset[IRI]:
-        return self.owners.get(iri, _NONE)
-
-    def inputs(self, output: IRI) -> frozenset[IRI]:
-        return self.made_from.get(output, _NONE)
-
-    def members(self, collection: IRI) -> frozenset[IRI]:
-        return self.collected.get(normalised_column(collection), _NONE)
-
-    def encoded(self, spelled: IRI) -> frozenset[IRI]:
-        return self.encodings.get(spelled, _NONE)
-
-    def admit(self, iri: IRI, kind: AssetKind) -> None:
-        self.kinds[iri] = kind
-        if not is_plain(iri):
-            same = normalised_column(iri)
-            self.encodings[same] = self.encodings.get(same, _NONE) | {iri}
-
-
-@dataclass(slots=True)
-class _TrustingAssets:
-    """The same facts, with the authorities that an owner trusts beside that owner."""
-
-    assets: _Assets
-    authorities: dict[IRI, frozenset[IRI]]
-
-    def kind(self, iri: IRI) -> AssetKind | None:
-        return self.assets.kind(iri)
-
-    def direct_owners(self, iri: IRI) -> frozenset[IRI]:
-        owners = self.assets.direct_owners(iri)
-        return owners.union(*(self.authorities.get(owner, _NONE) for owner in owners))
-
-    def inputs(self, output: IRI) -> frozenset[IRI]:
-        return self.assets.inputs(output)
-
-    def members(self, collection: IRI) -> frozenset[IRI]:
-        return self.assets.members(collection)
-
-    def encoded(self, spelled: IRI) -> frozenset[IRI]:
-        return self.assets.encoded(spelled)
-
-
-@dataclass(slots=True)
-class _Placed:
-    """A policy in an index, with the entries that say it."""
-
-    policy: Policy
-    issuers: dict[int, IRI] = field(default_factory=dict)
-    """By entry."""
-
-
-class View:
-    """An index of the policies that requests needed so far, under one set of hierarchies."""
-
-    def __init__(self, hierarchies: Hierarchies) -> None:
-        self.hierarchies = hierarchies
-        self.index = PolicyIndex(hierarchies)
-        self._placed: dict[tuple[str, IRI], list[_Placed]] = {}
-        self._keys: set[int] = set()
-
-    def without(self, keys: Iterable[int]) -> list[int]:
-        """Those entries that were not placed yet, in order."""
-        return sorted(set(keys) - self._keys)
-
-    def place(self, entry: Entry, policy: Policy) -> None:
-        """Put a policy that was read into the index; one that is in it already counts once."""
-        self._keys.add(entry.key)
-        same = self._placed.setdefault((entry.digest, entry.uid), [])
-        placed = next((candidate for candidate in same if candidate.policy == policy), None)
-        if placed is None:
-            placed = _Placed(policy)
-            same.append(placed)
-            self.index.add(policy)
-        placed.issuers[entry.key] = entry.issuer
-
-    def remove(self, entry: Entry) -> None:
-        """Forget an entry."""
-        self._keys.discard(entry.key)
-        same = self._placed.get((entry.digest, entry.uid), [])
-        for placed in [candidate for candidate in same if entry.key in candidate.issuers]:
-            del placed.issuers[entry.key]
-            if not placed.issuers:
-                same.remove(placed)
-                self.index.remove(placed.policy)
-
-    def issuers(self, policy: Policy) -> Iterator[tuple[int, IRI]]:
-        """The entries that say a policy of the index, each with its issuer."""
-        for placed in self._placed.get((policy.document_digest, policy.uid), ()):
-            if placed.policy is policy:
-                yield from placed.issuers.items()
-
-    @contextmanager
-    def also(self, policy: Policy) -> Iterator[None]:
-        """The index, for a moment, with one more policy; one that it has already counts once."""
-        size = self.index.size
-        self.index.add(policy)
-        try:
-            yield
-        finally:
-            if self.index.size > size:
-                self.index.remove(policy)
-
-
 class Snapshot:
     """The part of a registry that decisions need, at one revision. Not for several threads."""
 
@@ -200,7 +68,7 @@ class Snapshot:
         self.revision: Revision | None = None
         """None: nothing was read so far."""
         self._reader, self._vocabularies = reader, vocabularies
-        self._assets = _Assets()
+        self._assets = Assets()
         self._versions: dict[IRI, dict[int, VersionEntry]] = {}
         self._version_of: dict[IRI, VersionEntry] = {}
         self._stored_hierarchies: tuple[StoredHierarchy, ...] = ()
@@ -291,7 +159,7 @@ class Snapshot:
     def tables_with_column(self, column: IRI) -> frozenset[IRI] | None:
         """Of which a run read it; None: not asked for since the last version."""
         if not self._version_of or not any(map(self.is_known, spellings(column))):
-            return _NONE  # nobody owns it, so that nobody permits anything of it
+            return NONE  # nobody owns it, so that nobody permits anything of it
         return self._tables_with.get(column)
 
     def remember_tables(self, column: IRI, tables: frozenset[IRI]) -> None:
@@ -361,22 +229,22 @@ class Snapshot:
             targets: of a request.
             binder: who is taken as the owner of what nobody knows.
         """
-        bound = _NONE if binder is None else self.authorities_of(binder)
+        bound = NONE if binder is None else self.authorities_of(binder)
         sets = [self._trusted_for(target)[1] if self.owners(target) else bound for target in targets]
-        return frozenset.intersection(*sets) if sets else _NONE
+        return frozenset.intersection(*sets) if sets else NONE
 
     def any_authorities(self, targets: Iterable[IRI]) -> frozenset[IRI]:
         """Whose hierarchies count for a prohibition: whoever owns a part, and whom such an owner trusts."""
-        return _NONE.union(*(self._trusted_for(target)[0] for target in targets))
+        return NONE.union(*(self._trusted_for(target)[0] for target in targets))
 
     def authorities_of(self, owner: IRI) -> frozenset[IRI]:
         """An owner, and whom that one trusts."""
-        return frozenset({owner}) | self._authorities.get(owner, _NONE)
+        return frozenset({owner}) | self._authorities.get(owner, NONE)
 
     def _trusted_for(self, target: IRI) -> tuple[frozenset[IRI], frozenset[IRI]]:
         if not self._authorities:
             return self._owners(target)
-        trusting = _TrustingAssets(self._assets, self._authorities)
+        trusting = TrustingAssets(self._assets, self._authorities)
         return ownership.owners(trusting, target), ownership.full_owners(trusting, target)
 
     def view(self, authorities: frozenset[IRI]) -> View:
@@ -415,7 +283,7 @@ class Snapshot:
 
     def related(self, iri: IRI) -> frozenset[IRI]:
         """Whatever shares a part with the asset by the hierarchies, itself included."""
-        assets = self.view(_NONE).hierarchies.assets
+        assets = self.view(NONE).hierarchies.assets
         concept = assets.concept(iri)
         if not (assets.directly_broader(concept) or assets.directly_narrower(concept)):
             return frozenset({iri})
@@ -423,7 +291,7 @@ class Snapshot:
 
     def requested(self, request: Request) -> Requested:
         """The targets of a request, with their tables and columns: where a rule may touch them."""
-        return Requested(request, self.view(_NONE).hierarchies)
+        return Requested(request, self.view(NONE).hierarchies)
 
     def tables(self, iri: IRI) -> frozenset[IRI]:
         """The known tables that an IRI may name a column of."""
@@ -442,7 +310,7 @@ class Snapshot:
 
     def wholes(self, iri: IRI) -> frozenset[IRI]:
         """An asset, and the collections that it belongs to."""
-        return self.view(_NONE).hierarchies.assets.broader(iri) | {iri}
+        return self.view(NONE).hierarchies.assets.broader(iri) | {iri}
 
     def spoken_of_below(self, wholes: Iterable[IRI]) -> list[IRI]:
         """The IRIs, in all spellings, that policies in force speak of and that lie below some assets."""
@@ -595,7 +463,7 @@ class Snapshot:
             version = _version_entry(row, tuple(inputs.get(row.id, ())))
             self._versions.setdefault(version.target, {})[version.number] = version
             self._version_of[version.iri] = version
-            inputs_so_far = self._assets.made_from.get(version.target, _NONE)
+            inputs_so_far = self._assets.made_from.get(version.target, NONE)
             self._assets.made_from[version.target] = inputs_so_far | {
                 source.iri for source in version.inputs
             }
@@ -680,7 +548,7 @@ class Snapshot:
         pairs = _hierarchies.memberships(self._assets, self._stored_hierarchies, self._vocabularies)
         for member, collection in pairs:
             spelled = normalised_column(collection)
-            self._assets.collected[spelled] = self._assets.collected.get(spelled, _NONE) | {member}
+            self._assets.collected[spelled] = self._assets.collected.get(spelled, NONE) | {member}
         self._pairs = pairs
         self._columns = _hierarchies.columns(self._assets, self._stored_hierarchies, self._vocabularies)
         if (pairs, self._columns, self._stored_hierarchies) != self._built:

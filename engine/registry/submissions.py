@@ -10,9 +10,10 @@ parents; what the submitter has in force has no part in it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from smalti.engine.registry._policies import digest_of
+from smalti.engine.registry._policy_documents import digest_of
 from smalti.engine.registry.registry import Registry
-from smalti.engine.registry.snapshot import Entry, Snapshot
+from smalti.engine.registry.snapshot import Snapshot
+from smalti.engine.registry.views import Entry
 from smalti.errors import PolicyError
 from smalti.policy.decide.decision import Reason
 from smalti.policy.model.meaning import meaning_digest

@@ -38,10 +38,10 @@ from smalti.engine.releases.terms import ReleaseTerms, read_terms
 from smalti.engine.releases.words_of_loss import words_of_loss
 from smalti.engine.tables.description import Source
 from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
-from smalti.policy.decide.conditions import in_words
 from smalti.policy.decide.decision import Finding
+from smalti.policy.decide.facts import in_words
 from smalti.policy.decide.transformations import judged_parameters, transformation
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
     ColumnComparison,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from smalti.engine.binding.rows import describe_rows
+from smalti.engine.binding.kept_rows import describe_rows
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import loss_in_words
 from smalti.engine.plan.notices import Notice, warning_lines

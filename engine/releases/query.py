@@ -12,7 +12,8 @@ from smalti.engine.releases.plan import StatisticKind
 from smalti.engine.releases.words_of_loss import words_offered
 from smalti.policy.decide.decision import Fact
 from smalti.policy.findings.findings import quoted
-from smalti.policy.model.iris import column_iri, iri_problem, normalised_column, respelled
+from smalti.policy.model.column_iris import column_iri, normalised_column
+from smalti.policy.model.iris import iri_problem, respelled
 from smalti.policy.model.model import Named, Number, Policy, Text
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI

@@ -10,7 +10,7 @@ from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.releases.plan import ReleasePlan, StatisticKind
 from smalti.engine.tables.writing import open_writer
-from smalti.policy.model.iris import column_iri
+from smalti.policy.model.column_iris import column_iri
 from smalti.transforms.base import Datatype
 
 BEFORE = ("statistic",)

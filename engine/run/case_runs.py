@@ -12,7 +12,7 @@ from pathlib import Path
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.capability import PlanFigures, capability_of
-from smalti.engine.binding.run_request import Query
+from smalti.engine.binding.run_request import PolicyDocument, Query, RunRequest
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.known_columns import NO_COLUMNS
 from smalti.engine.plan.notices import Notice
@@ -20,19 +20,14 @@ from smalti.engine.registry.ceilings import BUDGETS
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.case_files import MAX_BYTES, Case, CaseFile, ExpectedPlan
 from smalti.engine.run.explain import to_text
-from smalti.engine.run.run import (
-    PolicyDocument,
-    RunRequest,
-    described_columns,
-    plan_granted,
-    plan_undecided,
-)
+from smalti.engine.run.grants import described_columns
+from smalti.engine.run.plans import plan_granted, plan_undecided
 from smalti.errors import SmaltiError, UsageError
 from smalti.policy.decide.authorize import authorize
 from smalti.policy.decide.decision import Decision, Fact, Request
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.findings.render import render_human
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Number, Policy
 from smalti.policy.read.parse import ParsedDocument, json_ld_document, parse_all
 from smalti.vocab.terms import IRI

@@ -41,7 +41,7 @@ def compiled_for(  # noqa: PLR0913, PLR0917 (a request, and all that it is compi
     """A plan for the data of a request, and its rows as they are staged; these are gone at the end.
 
     Raises:
-        SmaltiError: as `engine.run.run.plan`.
+        SmaltiError: as `engine.run.plans.plan`.
     """
     capability.check_request(request)
     columns = with_respondents(capability.columns_read(request, granted), request, registry)

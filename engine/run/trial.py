@@ -28,13 +28,8 @@ from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import scratch_stage
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.driver import try_production
-from smalti.engine.run.run import (
-    binds_as_owner,
-    decided,
-    described_columns,
-    planned_under,
-    resolved_request,
-)
+from smalti.engine.run.grants import binds_as_owner, decided, described_columns, resolved_request
+from smalti.engine.run.plans import planned_under
 from smalti.errors import GuaranteeError, InternalError, PlanError, UsageError, only_ours
 from smalti.policy.decide.decision import Decision, Reason
 

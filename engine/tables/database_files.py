@@ -79,10 +79,24 @@ def _duckdb(path: Path, table: str | None) -> Iterator[Reader]:
                 raise _no_rows(f"{path.name}#{name}") from None
 
         try:
-            empty = connection.sql(f"SELECT * FROM {quoted(schema, name)} LIMIT 0").to_arrow_table()
+            empty = connection.sql(f"SELECT * FROM {quoted(schema, name)} LIMIT 0")
+            _check_types(f"{path.name}#{name}", empty)
+            empty = empty.to_arrow_table()
         except duckdb.Error:
             raise _no_rows(f"{path.name}#{name}") from None
         yield ArrowReader(f"{path.name}#{name}", empty.schema, batches)
+
+
+def _check_types(where: str, table: Any) -> None:
+    """Refuse numbers that DuckDB hands out as 128 bits with a sign: the largest come out negative."""
+    for name, kind in zip(table.columns, table.types, strict=True):
+        if str(kind) == "UHUGEINT":
+            raise DataError(
+                f"{where}, column `{name}`",
+                "the type `UHUGEINT` is not implemented",
+                "a type that is listed in docs/descriptions.md",
+                "cast it to text in a view",
+            )
 
 
 def _no_rows(where: str) -> DataError:

@@ -99,6 +99,12 @@ class _Served(Reader):
         self._name = f"postgresql#{name}"
         self._table = sql.Table(name, sql.MetaData(), schema=schema, autoload_with=connection)
         self._header = tuple(column.name for column in self._table.columns)
+        self._padded = frozenset(
+            place
+            for place, column in enumerate(self._table.columns)
+            if isinstance(column.type, sql.CHAR) and not isinstance(column.type, sql.VARCHAR)
+        )
+        """Columns that PostgreSQL fills with blanks, no part of their values (its manual, 8.3)."""
 
     @property
     def name(self) -> str:
@@ -129,6 +135,8 @@ class _Served(Reader):
 
     def _text(self, record: int, place: int, cell: object) -> str:
         text = canonical_text(cell)
+        if text is not None and place in self._padded:
+            return text.rstrip(" ")
         if text is None:
             raise misfit(
                 self._name,

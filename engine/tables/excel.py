@@ -28,7 +28,10 @@ _CHUNK: Final = 1 << 20
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MERGED: Final = re.compile(rb"<(?:[\w.-]+:)?mergeCell[\s/>]")
 _DOCTYPE: Final = re.compile(rb"<!(?:DOCTYPE|ENTITY)")
-_ROW: Final = re.compile(rb'<(?:[\w.-]+:)?row\s[^>]{0,400}?\br="([0-9]{1,9})"')
+_LITERALS: Final = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')
+"""Of a number format: texts, and what only says how it looks."""
+_ZEROS_FIRST: Final = re.compile("[^0#?.]*0[^0#?.]*0")
+"""Two digits that are always shown, before all others."""
 _OVERLAP: Final = 512
 """Bytes of a piece that are looked at again with the next one: a tag may be cut."""
 _WAY_OUT: Final = "save the sheet as values, in a workbook of its own, or as CSV"
@@ -133,13 +136,11 @@ def _check_sheet(path: Path, sheet: Any) -> None:
         start = part.read(_OVERLAP)
         if b"\0" in start:  # UTF-16, which would pass unseen below
             raise _no_workbook(path)
-        before, rows = start, _RowNumbers(f"{path.name}#{sheet.title}")
+        before = start
         while chunk := part.read(_CHUNK):
             _check_piece(path, sheet, before + chunk)
-            rows.check(before + chunk, part.tell() - len(before) - len(chunk))
             before = chunk[-_OVERLAP:]
         _check_piece(path, sheet, before)
-        rows.check(before, part.tell() - len(before))
 
 
 def _check_piece(path: Path, sheet: Any, piece: bytes) -> None:
@@ -151,22 +152,51 @@ def _check_piece(path: Path, sheet: Any, piece: bytes) -> None:
         raise _no_workbook(path)
 
 
-class _RowNumbers:
-    """Numbers of rows, which rise: the reader of workbooks passes over rows out of their order."""
+class _Rows:
+    """The rows of a sheet as they stand there; openpyxl's own pass over what is out of its order."""
 
-    def __init__(self, name: str) -> None:
-        self._name, self._number, self._place = name, 0, -1
+    def __init__(self, name: str, sheet: Any) -> None:
+        self._name, self._sheet = name, sheet
 
-    def check(self, piece: bytes, start: int) -> None:
-        """Look at a piece that begins at an offset of the sheet; part of it may have been seen."""
-        for row in _ROW.finditer(piece):
-            place, number = start + row.start(), int(row[1])
-            if place <= self._place:
-                continue
-            if number <= self._number:
-                problem = f"row {number} stands behind row {self._number}"
+    def all(self) -> Iterator[tuple[Any, ...]]:
+        """Each row with its cells in their columns, and with the empty ones between them.
+
+        Raises:
+            DataError: a row or a cell stands twice, or behind a later one.
+        """
+        from openpyxl.cell.read_only import EMPTY_CELL, ReadOnlyCell  # noqa: PLC0415 (few runs need it)
+
+        last = 0
+        for number, cells in self._parsed():
+            if number <= last:
+                problem = f"row {number} stands behind row {last}"
                 raise DataError(self._name, problem, "each row once, in their order", _WAY_OUT)
-            self._place, self._number = place, number
+            for _ in range(last + 1, number):
+                yield ()
+            row: list[Any] = []
+            for cell in cells:
+                if cell["row"] != number or cell["column"] <= len(row):
+                    problem = f"a cell of row {number} stands twice, or behind a later one"
+                    raise DataError(self._name, problem, "each cell once, in their order", _WAY_OUT)
+                row += [EMPTY_CELL] * (cell["column"] - 1 - len(row))
+                row.append(ReadOnlyCell(self._sheet, **cell))
+            last = number
+            yield tuple(row)
+
+    def _parsed(self) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+        from openpyxl.worksheet._reader import WorkSheetParser  # noqa: PLC0415 (likewise)
+
+        sheet, book = self._sheet, self._sheet.parent
+        with sheet._get_source() as part:
+            parser = WorkSheetParser(
+                part,
+                sheet._shared_strings,
+                data_only=book.data_only,
+                epoch=book.epoch,
+                date_formats=book._date_formats,
+                timedelta_formats=book._timedelta_formats,
+            )
+            yield from parser.parse()
 
 
 class _Sheet(Reader):
@@ -174,7 +204,6 @@ class _Sheet(Reader):
 
     def __init__(self, name: str, sheet: Any, digest: str) -> None:
         self._name, self._sheet, self._digest = name, sheet, digest
-        sheet.reset_dimensions()  # what a file says of its size is not believed
         first = next(self._rows(), None)
         if first is None:
             raise DataError(name, "the sheet is empty", "a first row with the column names", _WAY_OUT)
@@ -220,10 +249,12 @@ class _Sheet(Reader):
             yield cells
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
-        rows = iter(self._sheet.iter_rows())
+        rows = _Rows(self._name, self._sheet).all()
         for number in range(_MOST_ROWS + 1):
             try:
                 row = next(rows, None)
+            except DataError:
+                raise
             except Exception:  # damaged, or more in it than a sheet may have; a message may quote a cell
                 raise misfit(
                     self._name, number, "it cannot be read", "a sheet that Excel reads", _WAY_OUT
@@ -258,7 +289,9 @@ class _Sheet(Reader):
         elif isinstance(value, bool):
             return Plain("true" if value else "false")
         elif isinstance(value, int | float):
-            return Plain(plain_number(value))
+            if not _shows_more_zeros(value, cell.number_format):
+                return Plain(plain_number(value))
+            problem = "a number that is shown with zeros before its first digit"
         elif isinstance(value, date):
             return Plain(_day(value, cell.number_format))
         else:
@@ -278,6 +311,19 @@ def _trimmed(row: tuple[Any, ...]) -> tuple[Any, ...]:
     while filled and row[filled - 1].value is None:
         filled -= 1
     return row[:filled]
+
+
+def _shows_more_zeros(value: float, number_format: str) -> bool:
+    """Whether a cell shows `007` where it has 7: people list, and other exports write, what it shows.
+
+    >>> _shows_more_zeros(7, "000"), _shows_more_zeros(123, "000"), _shows_more_zeros(7, "0.00")
+    (True, False, False)
+    >>> _shows_more_zeros(7, '"No. "000-00'), _shows_more_zeros(7, "0E+00"), _shows_more_zeros(7, "General")
+    (True, False, False)
+    """
+    first = re.split("[;.Ee]", _LITERALS.sub("", number_format), maxsplit=1)[0]
+    is_padded = _ZEROS_FIRST.match(first) is not None
+    return is_padded and len(plain_number(abs(value)).partition(".")[0]) < first.count("0")
 
 
 def _day(value: date, number_format: str) -> str:

@@ -27,7 +27,7 @@ class Plain(str):
 
 def plain_number(value: float) -> str:
     """A number without an exponent, where it is not a very long one: equal numbers have one text."""
-    text = str(value)
+    text = str(value or 0)  # minus zero is zero
     if "e" in text:
         plain = format(Decimal(text), "f")
         return plain if len(plain) <= _LONGEST_PLAIN else text

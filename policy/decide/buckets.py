@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from smalti.policy.decide.hierarchies import Hierarchies, Hierarchy
-from smalti.policy.decide.matching import PreparedRule
+from smalti.policy.decide.hierarchies import Hierarchies
+from smalti.policy.decide.hierarchy import Hierarchy
+from smalti.policy.decide.prepared import PreparedRule
 from smalti.policy.decide.table_columns import spellings
 from smalti.policy.model.model import Comparison, Named, Operator, Rule
 from smalti.vocab.terms import IRI, ODRL_PURPOSE

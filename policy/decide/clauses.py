@@ -5,21 +5,12 @@ from dataclasses import replace
 from typing import Final
 
 from smalti.policy.decide.comparing import SATISFIED, UNSATISFIED
-from smalti.policy.decide.conditions import (
-    Facts,
-    Outcome,
-    Residual,
-    accepted_values,
-    evaluate,
-    needs_all_values,
-)
+from smalti.policy.decide.conditions import evaluate
 from smalti.policy.decide.duties import claimed_conditions
-from smalti.policy.decide.matching import (
-    Form,
-    PreparedRule,
-    Situation,
-    judged_duties,
-)
+from smalti.policy.decide.facts import Facts, accepted_values, needs_all_values
+from smalti.policy.decide.matching import Situation, judged_duties
+from smalti.policy.decide.outcomes import Outcome, Residual
+from smalti.policy.decide.prepared import Form, PreparedRule
 from smalti.policy.model.model import (
     ColumnComparison,
     Comparison,

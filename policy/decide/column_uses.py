@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from smalti.policy.decide.conditions import comparisons
+from smalti.policy.decide.facts import comparisons
 from smalti.policy.decide.transformations import Parameters
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
     Comparison,

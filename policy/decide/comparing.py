@@ -22,7 +22,7 @@ from decimal import Decimal
 from typing import Final
 
 from smalti.policy.decide.decision import Finding
-from smalti.policy.decide.hierarchies import Hierarchy
+from smalti.policy.decide.hierarchy import Hierarchy
 from smalti.policy.model.iris import normalised_iri
 from smalti.policy.model.model import Day, Instant, Named, Number, Operator, Text, Truth, Value
 from smalti.vocab.terms import IRI

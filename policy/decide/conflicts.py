@@ -13,11 +13,13 @@ from typing import Final
 
 from smalti.policy.decide.buckets import Buckets, Keys, related
 from smalti.policy.decide.comparing import UNSATISFIED
-from smalti.policy.decide.conditions import DATE_TIME, evaluate_parameter
+from smalti.policy.decide.conditions import evaluate_parameter
 from smalti.policy.decide.decision import Request
 from smalti.policy.decide.exclusion import Prover, size
-from smalti.policy.decide.hierarchies import Hierarchies, Hierarchy
-from smalti.policy.decide.matching import Form, Kind, PreparedPolicy, PreparedRule, as_permission
+from smalti.policy.decide.facts import DATE_TIME
+from smalti.policy.decide.hierarchies import Hierarchies
+from smalti.policy.decide.hierarchy import Hierarchy
+from smalti.policy.decide.prepared import Form, Kind, PreparedPolicy, PreparedRule, as_permission
 from smalti.policy.decide.table_columns import Requested, column_keys, columns_in, tables_of
 from smalti.policy.model.model import Comparison, ConflictStrategy, Duty, Instant, Operator, Policy, Rule
 from smalti.vocab.terms import IRI

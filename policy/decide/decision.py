@@ -118,8 +118,8 @@ class Request:
     """How the duties of permissions are read."""
     columns: frozenset[IRI] = frozenset()
     """Columns of the targets that are declared or were read, beside those whose IRIs say it
-    (`iris.is_column_of`); in the spelling of `iris.normalised_column`. What is known of the data,
-    never the requester's word."""
+    (`column_iris.is_column_of`); in the spelling of `column_iris.normalised_column`. What is known of the
+    data, never the requester's word."""
     renamed: frozenset[tuple[IRI, IRI]] = frozenset()
     """Columns of the targets, or of the tables that targets may be columns of, with an IRI of their own:
     the table's IRI, a slash and the name in the header, and that IRI, in the same spelling. One name may

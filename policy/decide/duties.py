@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED
-from smalti.policy.decide.conditions import DATE_TIME, Facts, conjunction, evaluate, leaves
+from smalti.policy.decide.conditions import evaluate
 from smalti.policy.decide.decision import Finding
+from smalti.policy.decide.facts import DATE_TIME, Facts, leaves
+from smalti.policy.decide.outcomes import conjunction
 from smalti.policy.model.model import ColumnComparison, Comparison, Condition, Duty, Operator
 from smalti.vocab.declarations import OperandKind
 from smalti.vocab.odrl import Measured

@@ -10,8 +10,10 @@ from decimal import Decimal
 from typing import Final
 
 from smalti.policy.decide.comparing import SATISFIED, UNSATISFIED, compare
-from smalti.policy.decide.conditions import DATE_TIME, RECIPIENT, holds, is_clause
-from smalti.policy.decide.hierarchies import Hierarchies, Hierarchy
+from smalti.policy.decide.conditions import holds
+from smalti.policy.decide.facts import DATE_TIME, RECIPIENT, is_clause
+from smalti.policy.decide.hierarchies import Hierarchies
+from smalti.policy.decide.hierarchy import Hierarchy
 from smalti.policy.model.iris import normalised_iri
 from smalti.policy.model.model import (
     Comparison,

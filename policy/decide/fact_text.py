@@ -10,7 +10,8 @@ from typing import Final
 from smalti.errors import UsageError
 from smalti.policy.decide.decision import Acceptance, Fact, Stated
 from smalti.policy.decide.names import iri, word
-from smalti.policy.model.iris import column_iri, iri_problem, misspelt_iri, normalised_column, respelled
+from smalti.policy.model.column_iris import column_iri, normalised_column
+from smalti.policy.model.iris import iri_problem, misspelt_iri, respelled
 from smalti.policy.model.model import Day, Instant, Named, Number, Text, Truth, Value
 from smalti.vocab.odrl import LEFT_OPERANDS
 from smalti.vocab.terms import IRI, ODRL

@@ -9,14 +9,17 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final, TypeAlias
 
-from smalti.policy.decide.authorize import Rules, conclude, prepare
+from smalti.policy.decide.authorize import conclude, prepare
 from smalti.policy.decide.buckets import Bucket, Buckets, Keys, related, related_purposes
 from smalti.policy.decide.comparing import UNSATISFIED
 from smalti.policy.decide.decision import Decision, Request
-from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Hierarchy
-from smalti.policy.decide.matching import Kind, PreparedPolicy, PreparedRule, Situation, touches
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
+from smalti.policy.decide.hierarchy import Hierarchy
+from smalti.policy.decide.matching import Situation, touches
+from smalti.policy.decide.prepared import Kind, PreparedPolicy, PreparedRule
+from smalti.policy.decide.rules_of_decision import Rules
 from smalti.policy.decide.table_columns import column_keys
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Named, Policy
 from smalti.vocab.odrl import ACTION_PARENTS
 from smalti.vocab.terms import ANONYMIZE, IRI, ODRL_PURPOSE, READ

@@ -1,8 +1,8 @@
 """Columns as parts of tables: how rules about columns apply to tables, and rules about tables to columns.
 
-A column is named by its table's IRI, a slash and a name (`iris.is_column_of`), or it is known of a target
-(`Request.columns`). A rule about a table, or about a collection that the table belongs to, is about each of
-its columns. A prohibition on a column does not apply to the rest of its table.
+A column is named by its table's IRI, a slash and a name (`column_iris.is_column_of`), or it is known of a
+target (`Request.columns`). A rule about a table, or about a collection that the table belongs to, is about
+each of its columns. A prohibition on a column does not apply to the rest of its table.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED
-from smalti.policy.decide.conditions import leaves
 from smalti.policy.decide.decision import Finding, Request
+from smalti.policy.decide.facts import leaves
 from smalti.policy.decide.hierarchies import Hierarchies
-from smalti.policy.model.iris import accepted_spelling, normalised_column, table_of
+from smalti.policy.model.column_iris import normalised_column, table_of
+from smalti.policy.model.iris import accepted_spelling
 from smalti.policy.model.model import ColumnComparison, Condition
 from smalti.vocab.terms import IRI
 

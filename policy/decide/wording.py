@@ -8,17 +8,12 @@ from decimal import Decimal
 from typing import Final, TypeAlias, assert_never
 
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED
-from smalti.policy.decide.conditions import (
-    DATE_TIME,
-    Facts,
-    Outcome,
-    Residual,
-    comparisons,
-    evaluate,
-    leaves,
-)
+from smalti.policy.decide.conditions import evaluate
 from smalti.policy.decide.decision import DutyReading, Finding, Part, Reason, Request
-from smalti.policy.decide.matching import Judged, Kind, PreparedRule, Subject
+from smalti.policy.decide.facts import DATE_TIME, Facts, comparisons, leaves
+from smalti.policy.decide.matching import Judged, Subject
+from smalti.policy.decide.outcomes import Outcome, Residual
+from smalti.policy.decide.prepared import Kind, PreparedRule
 from smalti.policy.decide.table_columns import tables_of
 from smalti.policy.decide.transformations import Parameters
 from smalti.policy.findings.findings import quoted

@@ -1,4 +1,7 @@
-"""Policies at places of an envelope where none is read: each is an error, since one may prohibit."""
+"""What an envelope says of policies at places where nothing is read: each is an error.
+
+A policy that is not read may prohibit; a party or a target that is not read would be anybody, or anything.
+"""
 
 from collections.abc import Collection, Iterator
 from typing import Final
@@ -6,7 +9,20 @@ from typing import Final
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.model.iris import respelled
 from smalti.policy.text.json_text import JsonArray, JsonNamed, JsonObject, JsonValue, Member
-from smalti.vocab.terms import HAS_POLICY, INHERIT_FROM, OBLIGATION, PERMISSION, PROHIBITION
+from smalti.vocab.terms import (
+    ASSIGNEE,
+    ASSIGNEE_OF,
+    ASSIGNER,
+    ASSIGNER_OF,
+    HAS_POLICY,
+    INHERIT_FROM,
+    OBLIGATION,
+    ODRL,
+    PERMISSION,
+    PROHIBITION,
+    TARGET,
+    UID,
+)
 
 _HELP: Final = "write each policy in `hasPolicy` of its dataset, or in a document of its own"
 
@@ -19,11 +35,20 @@ def _local(word: str) -> str:
 
 _RULES: Final = frozenset(map(_local, (PERMISSION, PROHIBITION, OBLIGATION, INHERIT_FROM)))
 _POLICIES: Final = _local(HAS_POLICY)
+_PARTS: Final = frozenset(map(_local, (TARGET, ASSIGNER, ASSIGNEE, ASSIGNER_OF, ASSIGNEE_OF)))
 _REPORTED: Final = _RULES | {_POLICIES}
+_OUTSIDE: Final = frozenset({_POLICIES, _local(UID)})
+"""ODRL's words that stand around policies, too."""
+
+
+def _is_of_rules(word: str) -> bool:
+    """Whether a word, by its name or by its prefix, may be ODRL's for what is said of rules."""
+    is_odrl = respelled(word).startswith((ODRL, "odrl:"))
+    return _local(word) in _PARTS or (is_odrl and _local(word) not in _OUTSIDE | _RULES)
 
 
 def report_unread(envelope: JsonObject, read: Collection[JsonObject], findings: Findings) -> None:
-    """Report each policy inside an envelope that is not read, and each that is only named.
+    """Report each policy inside an envelope that is not read or only named, and what is said of its rules.
 
     Args:
         envelope: an object at the top of a document.
@@ -36,6 +61,9 @@ def report_unread(envelope: JsonObject, read: Collection[JsonObject], findings: 
         if _local(member.key.text) in _RULES:
             message = f"{word} stands at a place of this document where no rule is read"
             findings.error("P342", member.key.place, message, _HELP)
+        elif _is_of_rules(member.key.text):
+            message = f"{word} stands around the policies of this document, where it is not read"
+            findings.error("P342", member.key.place, message, "write it in the policy that it is about")
         values = _items(member.value)
         holds_policies = _local(member.key.text) == _POLICIES or any(id(value) in own for value in values)
         for value in values if holds_policies else ():

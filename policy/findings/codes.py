@@ -176,7 +176,7 @@ TABLE: Final = (
         "P342",
         "policy that is not read",
         "a document of a data space has its policies where they are read: in a message, a definition, or"
-        " `hasPolicy` of a dataset.",
+        " `hasPolicy` of a dataset; and what ODRL's words say of their rules in the policies themselves.",
     ),
     Code("P343", "kept name", "such IRIs stand for what a template leaves open."),
     Code("P390", "not implemented yet", "smalti refuses the feature by name, and never ignores it."),

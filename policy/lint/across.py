@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from smalti.policy.decide.conflicts import Contradiction, contradictions_between, prepared_together
 from smalti.policy.decide.hierarchies import Hierarchies
-from smalti.policy.decide.matching import Kind
+from smalti.policy.decide.prepared import Kind
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.model import Policy, Rule

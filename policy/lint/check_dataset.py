@@ -6,8 +6,8 @@ from typing import Final
 
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import quoted
+from smalti.policy.model.column_iris import column_iri, is_below, is_column_of, normalised_column
 from smalti.policy.model.dataset import ORDERED, ColumnFacts, DatasetFacts
-from smalti.policy.model.iris import column_iri, is_below, is_column_of, normalised_column
 from smalti.policy.model.model import (
     Anonymization,
     ColumnComparison,

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from smalti.policy.decide.conditions import leaves
+from smalti.policy.decide.facts import leaves
 from smalti.policy.lint.check_dataset import all_rules
-from smalti.policy.model.iris import is_column_of
+from smalti.policy.model.column_iris import is_column_of
 from smalti.policy.model.model import (
     ColumnComparison,
     ColumnReference,

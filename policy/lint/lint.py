@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
-from smalti.policy.decide.conditions import comparisons
 from smalti.policy.decide.exclusion import Prover, all_of
+from smalti.policy.decide.facts import comparisons
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import quoted
 from smalti.policy.lint.check_dataset import Use, all_rules, outputs, parameters_of, uses
+from smalti.policy.model.column_iris import is_below, parts_of_others
 from smalti.policy.model.dataset import ORDERED, ColumnFacts, DatasetFacts
-from smalti.policy.model.iris import is_below, parts_of_others
 from smalti.policy.model.model import (
     Anonymization,
     ColumnComparison,

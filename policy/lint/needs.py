@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from smalti.policy.decide.conditions import comparisons
+from smalti.policy.decide.facts import comparisons
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import printable
@@ -60,10 +60,8 @@ def needed_statements(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diag
 
 def _of_duties(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
     """The same for obligations and remedies that permit what they require."""
-    from smalti.policy.decide.matching import (  # noqa: PLC0415 (it loads decisions)
-        PreparedPolicy,
-        judged_duties,
-    )
+    from smalti.policy.decide.matching import judged_duties  # noqa: PLC0415 (it loads decisions)
+    from smalti.policy.decide.prepared import PreparedPolicy  # noqa: PLC0415 (it loads decisions)
 
     for prepared in PreparedPolicy(replace(policy, permissions=()), hierarchies).rules:
         for each in (prepared, *prepared.remedies):

@@ -11,7 +11,7 @@ from smalti.policy.decide.conflicts import (
 )
 from smalti.policy.decide.exclusion import size
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
-from smalti.policy.decide.matching import PreparedPolicy
+from smalti.policy.decide.prepared import PreparedPolicy
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.dataset import DatasetFacts

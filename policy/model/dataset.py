@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from smalti.policy.model.iris import column_iri, normalised_column, parts_of_others
+from smalti.policy.model.column_iris import column_iri, normalised_column, parts_of_others
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
 

@@ -1,7 +1,6 @@
-"""IRIs: which ones a policy may use, and how they name columns."""
+"""IRIs: which ones a policy may use, and their one spelling."""
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
@@ -22,11 +21,8 @@ _ENCODED_ASCII: Final = re.compile(r"(%[0-7][0-9A-F]|%)")
 _TO_SPELL: Final = re.compile(r"%[0-9A-Fa-f]{2}|%|[^\x00-\x7f]+")
 MOST_IN_STEM: Final = 200
 """Bytes of a `file_stem`: with the number of a part and an ending, file systems take 255."""
-_RESERVED: Final = re.compile(r"[:@!$&'()*+,;=\[\]]")
 _IS_NO_NAME: Final = re.compile(r"[?#]")
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")  # RFC 3986, 2.3
-_MARKS: Final = ("/", "#", "?")
-_BEYOND_A_NAME: Final = re.compile(r"[/?#]")
 _UNUSUAL: Final = re.compile(  # RFC 3986, 6.2.2.3 and 6.2.3: other spellings of what is another IRI here
     r"https?://[^?#]*/(?:\.|%2[Ee]){1,2}(?=[/?#]|$)"
     r"|https?://[^/?#]*:(?:0\d*)?(?=[/?#]|$)"
@@ -79,7 +75,7 @@ def iri_problem(iri: str) -> str:
     """
     if is_plain(iri):
         return ""
-    problem = _fault(iri)
+    problem = fault_of_iri(iri)
     if problem:
         return problem
     usual = accepted_spelling(iri)
@@ -100,7 +96,7 @@ def is_plain(iri: str) -> bool:
     return _PLAIN.fullmatch(iri) is not None
 
 
-def _fault(iri: str) -> str:  # noqa: PLR0911 (one for each fault)
+def fault_of_iri(iri: str) -> str:  # noqa: PLR0911 (one for each fault)
     """Why a text is no IRI in any spelling that a policy may use; empty if it is one."""
     scheme, colon, _ = iri.partition(":")
     if not colon:
@@ -174,7 +170,7 @@ def accepted_spelling(iri: str) -> IRI:
     >>> accepted_spelling("http://example.com/a%3Ab#T")
     'http://example.com/a:b#T'
     """
-    start, path, query, fragment = _parts(normalised_iri(iri))
+    start, path, query, fragment = parts_of_iri(normalised_iri(iri))
     tail = _with_marks(path) + query + _with_marks(fragment)
     if start.startswith(("http://", "https://")):
         return IRI(start + _BEYOND_ASCII.sub(_letters, tail))
@@ -192,7 +188,7 @@ def respelled(iri: str) -> str:
     >>> respelled("http://Example.com/T")
     'http://Example.com/T'
     """
-    if is_plain(iri) or _fault(iri):
+    if is_plain(iri) or fault_of_iri(iri):
         return iri
     address = _ADDRESS.fullmatch(iri)
     rooted = iri if address is None else f"{address[1]}{address[2]}{_rooted(address[3])}"
@@ -206,7 +202,8 @@ def _with_marks(part: str) -> str:
     return _ENCODED_MARK.sub(lambda match: chr(int(match.group()[1:], 16)), part)
 
 
-def _encoding(match: re.Match[str]) -> str:
+def percent_encoded(match: re.Match[str]) -> str:
+    """The percent-encoding of what an expression matched."""
     return quote(match.group())
 
 
@@ -266,87 +263,6 @@ def file_stem(output: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip(".-") or "output"
 
 
-def column_iri(target: IRI, name: str) -> IRI:
-    """The IRI of a column that is known by its name only: the default `propertyUrl` of descriptions.
-
-    >>> column_iri(IRI("http://example.com/Customer"), "ZIP code")
-    'http://example.com/Customer/ZIP%20code'
-    """
-    return accepted_spelling(f"{target}/{quote(name, safe='')}")
-
-
-def is_column_of(table: str, iri: str) -> bool:
-    """Whether an IRI names a column of a table: the table's IRI, a slash and one name, in any spelling.
-
-    The name is not looked up: the data may have no such column.
-
-    >>> is_column_of("http://example.com/C", "http://example.com/C/Name")
-    True
-    >>> is_column_of("http://example.com/C", "http://example.com/C/2024/Name")
-    False
-    """
-    stem = normalised_column(table) + "/"
-    column = normalised_column(iri)
-    name = column.removeprefix(stem)
-    return column.startswith(stem) and bool(name) and not _BEYOND_A_NAME.search(name)
-
-
-def is_below(table: str, iri: str) -> bool:
-    """Whether an IRI lies below a table's, and is not that of a column of it (`is_column_of`).
-
-    Case is ignored: it makes another IRI, which may be meant as the same.
-
-    >>> is_below("http://example.com/C", "http://example.com/C#Name")
-    True
-    >>> is_below("http://example.com/C", "http://example.com/C/Name")
-    False
-    >>> is_below("http://example.com/C", "http://example.com/c/Name")
-    True
-    >>> is_below("http://example.com/C/", "http://example.com/C/Name")
-    True
-    """
-    names = {table.lower(), normalised_column(table).lower()}
-    stems = tuple(name if name.endswith(mark) else f"{name}{mark}" for name in names for mark in _MARKS)
-    spelled = {iri.lower(), normalised_column(iri).lower()}
-    starts = names.isdisjoint(spelled) and any(spelling.startswith(stems) for spelling in spelled)
-    return starts and not is_column_of(table, iri)
-
-
-def parts_of_others(iris: Iterable[IRI]) -> dict[IRI, tuple[IRI, ...]]:
-    """Those of some IRIs that name a column of another one, or lie below it, each with all such others.
-
-    As `is_column_of` and `is_below`, without comparing each with each.
-
-    >>> parts_of_others([IRI("http://example.com/C#Name"), IRI("http://example.com/C")])
-    {'http://example.com/C#Name': ('http://example.com/C',)}
-    """
-    texts = {(text.lower(), iri) for iri in set(iris) for text in (iri, normalised_column(iri))}
-    parts: dict[IRI, dict[IRI, None]] = {}
-    begun: list[tuple[str, IRI]] = []
-    # In this order, whatever begins with a text follows it at once.
-    for text, iri in sorted(texts):
-        while begun and not text.startswith(begun[-1][0]):
-            begun.pop()
-        near = [whole for stem, whole in begun if stem[-1:] in _MARKS or text[len(stem) :][:1] in _MARKS]
-        for whole in near:
-            if whole != iri and (is_column_of(whole, iri) or is_below(whole, iri)):
-                parts.setdefault(iri, {})[whole] = None
-        begun.append((text, iri))
-    return {iri: tuple(wholes) for iri, wholes in parts.items()}
-
-
-def table_of(iri: str) -> IRI | None:
-    """The IRI of the table that an IRI may name a column of (`is_column_of`), as it is written.
-
-    >>> table_of("http://example.com/C/Name")
-    'http://example.com/C'
-    """
-    table, _, name = iri.rpartition("/")
-    if not name or _BEYOND_A_NAME.search(name) or _fault(table):
-        return None
-    return IRI(table)
-
-
 @lru_cache(maxsize=1 << 16)
 def normalised_iri(iri: str) -> IRI:
     """The one spelling of an IRI (RFC 3987, 3.1 and 5.3.2; RFC 3986, 6.2.2).
@@ -402,8 +318,8 @@ def _without_brackets(iri: str) -> str:
     """An IRI with brackets encoded, which only an address of a host has as they are (RFC 3986, 3.2.2)."""
     address = _ADDRESS.fullmatch(iri)
     if address is None:
-        return _BRACKET.sub(_encoding, iri)
-    return f"{address[1]}{address[2]}{_BRACKET.sub(_encoding, address[3])}"
+        return _BRACKET.sub(percent_encoded, iri)
+    return f"{address[1]}{address[2]}{_BRACKET.sub(percent_encoded, address[3])}"
 
 
 def _rooted(tail: str) -> str:
@@ -458,28 +374,7 @@ def _spelled(match: re.Match[str]) -> str:
     return character if _UNRESERVED.fullmatch(character) else part.upper()
 
 
-@lru_cache(maxsize=1 << 16)
-def normalised_column(iri: str) -> IRI:
-    """The one spelling of a column's IRI: as `normalised_iri`, and with names as CSVW has them.
-
-    In a last part that is a name, and in the path and fragment of a web address, reserved characters are
-    encoded, as in the default `propertyUrl` of a column (CSVW metadata, 5.6): `a:b` and `a%3Ab` name one
-    column.
-
-    >>> normalised_column("http://example.com/T/Größe")
-    'http://example.com/T/Gr%C3%B6%C3%9Fe'
-    >>> normalised_column("http://example.com/T/Gr%c3%b6%c3%9fe")
-    'http://example.com/T/Gr%C3%B6%C3%9Fe'
-    >>> normalised_column("http://example.com/T/%41ge")
-    'http://example.com/T/Age'
-    >>> normalised_column("http://example.com/T/a:b")
-    'http://example.com/T/a%3Ab'
-    """
-    start, path, query, fragment = _parts(normalised_iri(iri))
-    return IRI(start + _RESERVED.sub(_encoding, path) + query + _RESERVED.sub(_encoding, fragment))
-
-
-def _parts(iri: str) -> tuple[str, str, str, str]:
+def parts_of_iri(iri: str) -> tuple[str, str, str, str]:
     """What stands before the path, or before the name in it; that; a query; a fragment."""
     address = _ADDRESS.fullmatch(iri)
     if address is not None:

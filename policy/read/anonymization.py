@@ -15,16 +15,11 @@ from smalti.policy.model.model import (
     Where,
 )
 from smalti.policy.read.columns import read_column
-from smalti.policy.read.combinations import (
-    Refinement,
-    Refinements,
-    check_combinations,
-    stated_respondent,
-    whole_bound,
-)
+from smalti.policy.read.combinations import check_combinations
 from smalti.policy.read.comparisons import described, logical_parts
 from smalti.policy.read.reading_conditions import read_logical
 from smalti.policy.read.reading_refinements import read_refinement, read_refinements
+from smalti.policy.read.stated_refinements import Refinement, Refinements, stated_respondent, whole_bound
 from smalti.policy.read.values import Scope
 from smalti.policy.text.json_text import Place
 from smalti.vocab.terms import (

@@ -5,8 +5,8 @@ from typing import Final
 
 from smalti.policy.document.nodes import Property
 from smalti.policy.model.model import CONFIDENCE, Audit
-from smalti.policy.read.combinations import Refinements
 from smalti.policy.read.reading_refinements import check_needs, read_plain_refinement, read_refinements
+from smalti.policy.read.stated_refinements import Refinements
 from smalti.policy.read.values import Scope
 from smalti.policy.text.json_text import Place
 from smalti.vocab import terms

@@ -5,7 +5,8 @@ from typing import Final
 
 from smalti.policy.document.nodes import Literal, Name, Value
 from smalti.policy.findings.findings import quoted
-from smalti.policy.model.iris import SCHEMES, column_iri, normalised_column, respelled
+from smalti.policy.model.column_iris import column_iri, normalised_column
+from smalti.policy.model.iris import SCHEMES, respelled
 from smalti.policy.read.values import Scope, bare_name, iri_is_good, plain_text
 from smalti.policy.text.json_text import Place
 from smalti.vocab.terms import IRI, ONE_ROW_EACH, XSD

@@ -11,7 +11,7 @@ from smalti.policy.findings.findings import quoted
 from smalti.policy.model import model
 from smalti.policy.model.anchors import is_anchored
 from smalti.policy.model.binding import UNBOUND
-from smalti.policy.model.iris import is_column_of, normalised_column
+from smalti.policy.model.column_iris import is_column_of, normalised_column
 from smalti.policy.model.model import (
     ColumnComparison,
     ColumnReference,

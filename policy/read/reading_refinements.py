@@ -4,17 +4,12 @@ from collections.abc import Callable
 
 from smalti.policy.document.nodes import Node, Property, Value
 from smalti.policy.findings.findings import quoted
-from smalti.policy.read.combinations import (
-    Refinement,
-    Refinements,
-    check_needs_of_words,
-    is_met,
-    shown_word,
-)
+from smalti.policy.read.combinations import check_needs_of_words, is_met, shown_word
 from smalti.policy.read.comparisons import described, logical_parts, read_comparison
 from smalti.policy.read.profile_words import read_profile_word
 from smalti.policy.read.purposes import OPERANDS as PURPOSE_OPERANDS
 from smalti.policy.read.reading_conditions import read_odrl_comparison
+from smalti.policy.read.stated_refinements import Refinement, Refinements
 from smalti.policy.read.values import Scope, values_of
 from smalti.vocab.terms import IRI
 from smalti.vocab.words import ACTION_NEEDS, Kind

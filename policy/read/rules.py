@@ -8,7 +8,7 @@ from typing import Final
 
 from smalti.policy.document.nodes import Literal, Node, Property, Value
 from smalti.policy.findings.findings import quoted
-from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
     Asset,

@@ -5,18 +5,9 @@ from typing import Final
 from smalti.policy.document.nodes import Property
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.model import Condition, Operator, Training
-from smalti.policy.read.combinations import (
-    LOSSES,
-    Refinements,
-    check_budget,
-    check_losses,
-    decimal_bound,
-    report_two_roles,
-    shown_word,
-    stated_respondent,
-    whole_bound,
-)
+from smalti.policy.read.combinations import LOSSES, check_budget, check_losses, report_two_roles, shown_word
 from smalti.policy.read.reading_refinements import check_needs, read_plain_refinement, read_refinements
+from smalti.policy.read.stated_refinements import Refinements, decimal_bound, stated_respondent, whole_bound
 from smalti.policy.read.values import Scope
 from smalti.policy.text.json_text import Place
 from smalti.vocab.terms import (

@@ -32,7 +32,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from smalti.errors import PolicyError
-from smalti.policy.decide.hierarchies import STANDARD, Relations, Vocabulary
+from smalti.policy.decide.hierarchies import STANDARD, Vocabulary
+from smalti.policy.decide.hierarchy import Relations
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.iris import iri_problem, respelled
 from smalti.policy.read.shipped_words import is_shipped, is_shipped_profile

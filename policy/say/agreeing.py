@@ -82,7 +82,7 @@ def agreement_document(
 
     Raises:
         SmaltiError: the document has errors, is no agreement, holds several policies, has a date that is
-            none or is to come, or says more than the offer.
+            none or is to come, or says more than the offer; or the offer is void.
     """
     parsed = parse(document, name, hierarchies=hierarchies, binding=Binding(base=base))
     agreement, message = _single(parsed, _EXPECTED), _message(parsed)
@@ -92,7 +92,7 @@ def agreement_document(
         problem = f"the agreement leaves open: {', '.join(parts)}"
         way_out = "bind its base: --bind base=IRI" if parts == ("base",) else _WAY_OUT
         raise PolicyError(str(agreement.where), problem, "a target and both parties", way_out)
-    kept = kept_to_offer(agreement, offer)
+    kept = kept_to_offer(agreement, offer, hierarchies)
     date = _date(message, name, now or datetime.now(UTC))
     return serialize(kept if date is None else _dated(kept, date, hierarchies))
 

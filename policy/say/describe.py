@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from smalti.policy.decide.conditions import comparisons
+from smalti.policy.decide.facts import comparisons
 from smalti.policy.lint.check_dataset import all_rules
-from smalti.policy.model.iris import is_column_of
+from smalti.policy.model.column_iris import is_column_of
 from smalti.policy.model.model import (
     Anonymization,
     Asset,

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from smalti.errors import PolicyError, SmaltiError, raise_all
-from smalti.policy.decide.conditions import leaves
+from smalti.policy.decide.authorize import prepare
+from smalti.policy.decide.facts import leaves
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.model.binding import UNBOUND
-from smalti.policy.model.iris import is_column_of
+from smalti.policy.model.column_iris import is_column_of
 from smalti.policy.model.meaning import meaning_of
 from smalti.policy.model.model import (
     Asset,
@@ -67,7 +69,7 @@ class _Difference:
     way_out: str = _WAY_OUT
 
 
-def kept_to_offer(agreement: Policy, offer: Policy) -> Policy:
+def kept_to_offer(agreement: Policy, offer: Policy, hierarchies: Hierarchies = STANDARD) -> Policy:
     """The agreement, as a policy of its own.
 
     What only the owner's policy says, and not its public part, stays as the owner says it: which columns
@@ -76,14 +78,15 @@ def kept_to_offer(agreement: Policy, offer: Policy) -> Policy:
     Args:
         agreement: with one target in its permissions, and one assigner and assignee in all rules.
         offer: a template, an offer, or any policy of the owner; also only its public part.
+        hierarchies: those by which the rules of the offer may contradict each other.
 
     Raises:
         SmaltiError: the agreement says more, or names several targets or parties: a `PolicyError` for each
-            place where it does.
+            place where it does; or the offer is void, so that each permission is more.
     """
     parts = _parts_of(agreement)
     bound = _bound(offer, parts)
-    raise_all([*_other_parts(parts, bound), *_beside_rules(agreement, bound)])
+    raise_all([*_other_parts(parts, bound), *_beside_rules(agreement, bound), *_void(bound, hierarchies)])
     comparison = _Comparison(agreement, bound, parts)
     kept = replace(
         agreement,
@@ -189,6 +192,16 @@ def _beside_rules(agreement: Policy, offer: Policy) -> Iterator[SmaltiError]:
     for inclusion in sorted(set(agreement.inclusions) - set(offer.inclusions)):
         problem = f"the agreement defines the action `{inclusion.action}`"
         yield _problem(agreement.where, problem, "no action that the offer does not define")
+
+
+def _void(offer: Policy, hierarchies: Hierarchies) -> Iterator[SmaltiError]:
+    """What is void offers nothing (ODRL IM 2.10); a narrower rule, or one less, would put it in force."""
+    pair = prepare(offer, hierarchies).conflict
+    if pair is not None:
+        rule, prohibition = pair
+        problem = f"the offer is void: this rule contradicts the prohibition at {prohibition.where}"
+        expected = "an offer without contradictions, or with a `conflict` strategy"
+        yield _problem(rule.where, problem, expected, "have the owner correct the offer")
 
 
 def _is_within(inner: Interval | None, outer: Interval | None) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from smalti.policy.model.iris import is_column_of
+from smalti.policy.model.column_iris import is_column_of
 from smalti.policy.short.plain import NOWHERE, array, items_of, one_or_list, plain_object, text, text_value
 from smalti.policy.short.words import (
     BY_OPERAND,

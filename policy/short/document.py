@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from smalti.policy.model.iris import column_iri
+from smalti.policy.model.column_iris import column_iri
 from smalti.policy.short.form import (
     ColumnSettings,
     Comparison,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from smalti.policy.model.iris import column_iri, is_column_of, normalised_column
+from smalti.policy.model.column_iris import column_iri, is_column_of, normalised_column
 from smalti.policy.short.conditions import Conditions
 from smalti.policy.short.plain import array, items_of, one_or_list, plain_object, text, text_value
 from smalti.policy.short.reading import is_iri

@@ -22,14 +22,16 @@ from smalti.deciding import DEFAULT_REGISTRY, AnyPath, decide, using
 from smalti.engine.arguments import public
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.circumstances import Options
+from smalti.engine.binding.run_request import Outcome, Planned, PolicyDocument, RunRequest, Watch
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run import explain as explanations
+from smalti.engine.run import plans
 from smalti.engine.run import recheck as rechecking
 from smalti.engine.run import run as _engine
+from smalti.engine.run.engines import EngineName, make_backend
 from smalti.engine.run.recheck import Recheck
-from smalti.engine.run.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
 from smalti.engine.run.trial import Trial
 from smalti.engine.run.trial import try_out as _try_out
 from smalti.engine.tables.addresses import ArrowStream, Frame, Location, data_at
@@ -362,8 +364,8 @@ def plan(
     backend = _engine_chosen(choices)
     with using(choices.get("registry", DEFAULT_REGISTRY)) as opened:
         if party is None:
-            return _engine.plan_undecided(wanted, opened, backend)
-        return _engine.plan(wanted, opened, backend)
+            return plans.plan_undecided(wanted, opened, backend)
+        return plans.plan(wanted, opened, backend)
 
 
 @public
@@ -708,4 +710,4 @@ def _engine_chosen(choices: Choices | EngineChoices) -> Backend:
         return name
     if name not in set(EngineName):
         raise UsageError("engine", f"`{name}` is not known", "local or spark")
-    return _engine.make_backend(EngineName(name), fragments=fragments, master=master, settings=settings)
+    return make_backend(EngineName(name), fragments=fragments, master=master, settings=settings)

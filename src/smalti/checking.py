@@ -16,8 +16,8 @@ from smalti.policy.lint.lint import lint
 from smalti.policy.lint.needs import needed_statements, unknown_profiles
 from smalti.policy.lint.shutting_out import charged_rules, shut_outs
 from smalti.policy.model.binding import NOTHING_BOUND, UNBOUND, Binding, unbound
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.dataset import DatasetFacts
-from smalti.policy.model.iris import normalised_column
 from smalti.policy.model.model import Policy, PolicyType, Where
 from smalti.policy.read.parse import MAX_BYTES, ParsedDocument, load_all, parse_all
 from smalti.policy.say.describe import summary

@@ -5,6 +5,7 @@ the engine works. What a request is about (policy, purpose, parameters, facts) i
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,6 +37,16 @@ _EXPECTED: Final = {
     "data": "a table with a path for each IRI", "conf": "a table with a text for each setting of Spark",
     "advanced": "a table",
 }  # fmt: skip
+_HARMLESS: Final = frozenset({
+    "spark.cores.max", "spark.default.parallelism", "spark.driver.cores", "spark.driver.maxResultSize",
+    "spark.driver.memory", "spark.driver.memoryOverhead", "spark.executor.cores",
+    "spark.executor.instances", "spark.executor.memory", "spark.executor.memoryOverhead",
+    "spark.memory.fraction", "spark.network.timeout", "spark.sql.files.maxPartitionBytes",
+    "spark.sql.shuffle.partitions", "spark.task.cpus",
+})  # fmt: skip
+"""Settings of Spark that only say how much of a machine it takes."""
+_LOCAL_MASTER: Final = re.compile(r"local(?:\[[0-9*, ]{1,20}\])?")
+_NAME_IT: Final = f"name it with --settings {FILE_NAME} if you trust it, or use --no-settings"
 _WITHOUT_SECRETS: Final = {
     "registry": "leave the password out here; set PGPASSWORD, or keep it in ~/.pgpass",
     "data": "leave it out here; give it by the environment, or by the files of the store's own tools",
@@ -127,7 +138,8 @@ def read_settings(file: str | None = None) -> SettingsFile | None:
 
     Args:
         file: its path; None: `smalti.toml` in the working folder, where there is one. That one must be the
-            user's own, for nobody has named it: see `settings_text.own_text`.
+            user's own, for nobody has named it (see `settings_text.own_text`), and choose nothing that runs
+            programs or gives the data to another machine.
 
     Returns:
         None where no file was named, and the working folder has none.
@@ -138,12 +150,37 @@ def read_settings(file: str | None = None) -> SettingsFile | None:
     """
     if file is None:
         text, name = own_text(Path(FILE_NAME)), FILE_NAME
-        return None if text is None else SettingsFile(name, _read(text, name))
+        if text is None:
+            return None
+        settings = _read(text, name)
+        _check_unnamed(settings.advanced)
+        return SettingsFile(name, settings)
     try:
         text = Path(file).read_bytes()
     except OSError:
         raise UsageError(f"{file} ({_NAMED})", "the file cannot be read", "a settings file") from None
     return SettingsFile(file, _read(text, file))
+
+
+def _check_unnamed(advanced: Advanced) -> None:
+    """Refuse what could run programs, or hand the data to another machine.
+
+    A file that belongs to the user may have come with somebody's files, by a clone or an archive.
+    """
+    problems: list[SmaltiError] = [
+        UsageError(
+            FILE_NAME,
+            f"`advanced.conf.{name}` counts only in a file that you name: it may run programs",
+            f"one of {', '.join(sorted(_HARMLESS))}",
+            _NAME_IT,
+        )
+        for name, _ in advanced.conf
+        if name not in _HARMLESS
+    ]
+    if advanced.master is not None and not _LOCAL_MASTER.fullmatch(advanced.master):
+        problem = "`advanced.master` counts only in a file that you name: other machines get the data"
+        problems.append(UsageError(FILE_NAME, problem, "`local[*]`, or none", _NAME_IT))
+    raise_all(problems)
 
 
 def _read(text: bytes, name: str) -> Settings:

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from strategies import policies
 
 from smalti.errors import PolicyError, SmaltiError, UsageError
-from smalti.policy.decide.authorize import authorize
+from smalti.policy.decide.authorize import authorize, prepare
 from smalti.policy.decide.decision import DutyReading, Effect, Request
 from smalti.policy.decide.fact_text import fact
+from smalti.policy.decide.hierarchies import STANDARD
 from smalti.policy.model.binding import Binding
 from smalti.policy.model.meaning import meaning_digest
 from smalti.policy.model.model import Asset, Party, Policy, PolicyType
@@ -531,6 +532,25 @@ def test_an_agreement_may_leave_a_permission_out() -> None:
     assert len(agreed(message(), offered(document)).permissions) == 1
 
 
+@pytest.mark.parametrize("change", ["none", "narrower", "one less"])
+def test_no_agreement_puts_a_void_offer_in_force(change: str) -> None:
+    """Naive: a further constraint ends the contradiction for which the offer permits nothing."""
+    offer, agreement = template(), message()
+    europe = {"leftOperand": "odrl:spatial", "operator": "eq", "rightOperand": {"@id": f"{EX}europe"}}
+    for document in (offer, agreement["agreement"]):
+        del document["odrl:conflict"]
+        document["permission"] = [{"action": "use"}, {"action": "odrl:print"}]
+        document["prohibition"] = [{"action": "odrl:display", "constraint": [europe]}]
+    agreed_on = agreement["agreement"]["permission"]
+    if change == "narrower":
+        agreed_on[0]["constraint"] = [europe | {"operator": "neq"}]
+    elif change == "one less":
+        del agreed_on[0]
+    assert "the offer is void" in refusal(agreement, offered(offer))
+    both = {"odrl:conflict": {"@id": "odrl:prohibit"}}
+    assert agreed(agreement | {"agreement": agreement["agreement"] | both}, offered(offer | both))
+
+
 @pytest.mark.parametrize(
     ("valid", "is_within"),
     [(None, False), ("2026-01-01/2027-01-01", True), ("2026-02-01/2026-03-01", True),
@@ -686,6 +706,10 @@ def test_any_policy_keeps_to_itself_and_to_its_public_part(policy: Policy) -> No
         return
     agreement = replace(policy, type=PolicyType.AGREEMENT)
     public = replace(public_part(agreement), memberships=())
+    if prepare(policy, STANDARD).conflict is not None:
+        with pytest.raises(SmaltiError, match="void"):
+            kept_to_offer(agreement, policy)
+        return
     expected = meaning_digest(with_rules(agreement, without_rule_uids))
     assert meaning_digest(with_rules(kept_to_offer(agreement, policy), without_rule_uids)) == expected
     assert meaning_digest(with_rules(kept_to_offer(public, policy), without_rule_uids)) == expected

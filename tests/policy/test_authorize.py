@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smalti.errors import UsageError
-from smalti.policy.decide.authorize import NEAR_MISSES, authorize, prepare
-from smalti.policy.decide.conditions import DATE_TIME, RECIPIENT
+from smalti.policy.decide.authorize import authorize, prepare
 from smalti.policy.decide.decision import Decision, Effect, Fact, Finding, Grant, Part, Request, effect_of
-from smalti.policy.decide.hierarchies import STANDARD, Relations, Vocabulary
+from smalti.policy.decide.facts import DATE_TIME, RECIPIENT
+from smalti.policy.decide.hierarchies import STANDARD, Vocabulary
+from smalti.policy.decide.hierarchy import Relations
 from smalti.policy.decide.index import PolicyIndex, Standing
-from smalti.policy.model.iris import is_column_of
+from smalti.policy.decide.reasons import NEAR_MISSES
+from smalti.policy.model.column_iris import is_column_of
 from smalti.policy.model.model import (
     Anonymization,
     Asset,

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from worlds import COUNT, NOW, ROLE, WORLD, Row, row_satisfies
 
 from smalti.policy.decide.comparing import compare
-from smalti.policy.decide.conditions import DATE_TIME, Facts, Residual, evaluate, holds, rows_of
+from smalti.policy.decide.conditions import evaluate, holds
 from smalti.policy.decide.decision import Fact, Finding, Request
+from smalti.policy.decide.facts import DATE_TIME, Facts
+from smalti.policy.decide.outcomes import Residual, rows_of
 from smalti.policy.model.model import (
     ColumnComparison,
     Comparison,

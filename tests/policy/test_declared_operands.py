@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import smalti
 from smalti.errors import UsageError
 from smalti.policy.decide.authorize import authorize
-from smalti.policy.decide.conditions import comparisons
 from smalti.policy.decide.decision import Acceptance, Decision, DutyReading, Effect, Fact, Request
+from smalti.policy.decide.facts import comparisons
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.findings.diagnostics import Severity
 from smalti.policy.lint.across import conflicts_across

@@ -9,8 +9,8 @@ from random_policies import HIERARCHIES, Draw
 
 from smalti.errors import UsageError
 from smalti.policy.decide.authorize import authorize
-from smalti.policy.decide.conditions import DATE_TIME
 from smalti.policy.decide.decision import Acceptance, Decision, DutyReading, Effect, Finding, Part, Request
+from smalti.policy.decide.facts import DATE_TIME
 from smalti.policy.decide.index import PolicyIndex
 from smalti.policy.model.model import (
     Anonymization,

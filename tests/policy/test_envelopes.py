@@ -454,6 +454,27 @@ def test_rules_beside_a_policy_are_never_dropped() -> None:
     assert read(document).errors
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("odrl:assignee", {"@id": CONSUMER}),
+        (f"{ODRL}assigneeOf", {"@id": "urn:x:p"}),
+        ("assignee", CONSUMER),
+        ("odrl:target", {"@id": f"{T}2"}),
+        ("odrl:profile", {"@id": "http://example.com/profile"}),
+        ("party", {"@id": CONSUMER, "odrl:assigneeOf": {"@id": "urn:x:p"}}),
+    ],
+)
+def test_what_an_envelope_says_of_rules_in_words_of_odrl_is_never_dropped(key: str, value: Any) -> None:
+    """Naive: a policy for one party, whose envelope names it, is for anybody."""
+    said = {"@context": DSP_ODRL, **policy(target=T)}
+    document = {"@context": [VOCAB, {"odrl": ODRL}], "@type": "PolicyDefinition", "policy": said}
+    assert read(document).errors == ()
+    parsed = read(document | {key: value})
+    assert [finding.code for finding in parsed.errors] == ["P342"]
+    assert parsed.policies == ()
+
+
 def test_a_policy_that_is_only_named_beside_another_one_is_an_error() -> None:
     document = deepcopy(ENVELOPES["protocol, offer"])
     document["offer"] = [document["offer"], {"@id": "urn:x:q"}]

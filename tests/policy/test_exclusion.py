@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from worlds import COUNT, NOW, ROLE, WORLD
 
 from smalti.policy.decide.comparing import SATISFIED, UNSATISFIED, compare
-from smalti.policy.decide.conditions import DATE_TIME, Facts, evaluate, evaluate_parameter
+from smalti.policy.decide.conditions import evaluate, evaluate_parameter
 from smalti.policy.decide.decision import Fact, Finding, Request
 from smalti.policy.decide.exclusion import Prover
-from smalti.policy.decide.hierarchies import Hierarchy
+from smalti.policy.decide.facts import DATE_TIME, Facts
+from smalti.policy.decide.hierarchy import Hierarchy
 from smalti.policy.model.model import (
     Comparison,
     Condition,

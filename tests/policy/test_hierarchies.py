@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from smalti.errors import PolicyError
 from smalti.policy.decide.decision import Finding
-from smalti.policy.decide.hierarchies import STANDARD, Hierarchy, Relations
+from smalti.policy.decide.hierarchies import STANDARD
+from smalti.policy.decide.hierarchy import Hierarchy, Relations
 from smalti.policy.model.model import Membership
 from smalti.policy.read.vocabularies import read_vocabulary as read
 from smalti.vocab import terms
@@ -274,7 +275,7 @@ def test_a_deep_chain_takes_steps_for_each_concept_once() -> None:
 
 
 def test_what_a_hierarchy_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("smalti.policy.decide.hierarchies._MOST_KEPT", 1_000)
+    monkeypatch.setattr("smalti.policy.decide.hierarchy._MOST_KEPT", 1_000)
     names = [IRI(f"http://example.com/c{at}") for at in range(60)]
     chain = Hierarchy(Relations(tuple(zip(names[1:], names, strict=False))))
     for at, name in enumerate(names):

@@ -12,13 +12,12 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smalti.policy.model.column_iris import column_iri, normalised_column
 from smalti.policy.model.iris import (
     accepted_spelling,
-    column_iri,
     iri_problem,
     is_plain,
     misspelt_iri,
-    normalised_column,
     normalised_iri,
     respelled,
 )

@@ -13,13 +13,14 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from worlds import WORLD, Row, row_satisfies
 
-from smalti.policy.decide.authorize import _Candidate, _Tally, authorize, prepare
-from smalti.policy.decide.conditions import DATE_TIME
+from smalti.policy.decide.authorize import authorize, prepare
 from smalti.policy.decide.decision import Decision, Effect, Fact, Finding, Grant, Part, Request
 from smalti.policy.decide.exclusion import Prover
+from smalti.policy.decide.facts import DATE_TIME
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.index import PolicyIndex
-from smalti.policy.decide.matching import PreparedRule
+from smalti.policy.decide.prepared import PreparedRule
+from smalti.policy.decide.tally import Tally, _Candidate
 from smalti.policy.model.model import (
     Asset,
     ColumnComparison,
@@ -110,18 +111,18 @@ def test_no_policy_makes_another_one_permit_more_where_rules_meet(
     check_that_no_policy_helps_another(request_, policies, added, place)
 
 
-def lifted_by_any(tally: _Tally, prohibition: PreparedRule, _: _Candidate) -> bool:
+def lifted_by_any(tally: Tally, prohibition: PreparedRule, _: _Candidate) -> bool:
     """Wrong: `perm` of any policy that permits lifts the prohibitions of all."""
     return any(is_lenient(one) for one in tally.granting) or not tally._hits(prohibition, _)
 
 
-def lifted_by_its_own(tally: _Tally, prohibition: PreparedRule, candidate: _Candidate) -> bool:
+def lifted_by_its_own(tally: Tally, prohibition: PreparedRule, candidate: _Candidate) -> bool:
     """Wrong: what a policy with `perm` permits somehow, its prohibitions spare every other policy."""
     mine = [one for one in tally.granting if one.policy is prohibition.policy]
     return any(map(is_lenient, mine)) or not tally._hits(prohibition, candidate)
 
 
-def lifted_by_another(tally: _Tally, prohibition: PreparedRule, candidate: _Candidate) -> bool:
+def lifted_by_another(tally: Tally, prohibition: PreparedRule, candidate: _Candidate) -> bool:
     """Wrong: two permissions outvote a prohibition."""
     others = [one for one in tally.granting if one.policy is not prohibition.policy]
     return len(others) > 1 or not tally._hits(prohibition, candidate)
@@ -133,9 +134,9 @@ def is_lenient(candidate: _Candidate) -> bool:
 
 @pytest.mark.parametrize("lifted", [lifted_by_any, lifted_by_its_own, lifted_by_another])
 def test_the_law_fails_where_one_policy_lifts_the_prohibition_of_another(
-    lifted: Callable[[_Tally, PreparedRule, _Candidate], bool], monkeypatch: pytest.MonkeyPatch
+    lifted: Callable[[Tally, PreparedRule, _Candidate], bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_Tally, "_denies", lambda *told: not lifted(*told))
+    monkeypatch.setattr(Tally, "_denies", lambda *told: not lifted(*told))
     law = given(worlds.plain_requests, meeting, worlds.plain_policies, places)(
         check_that_no_policy_helps_another
     )

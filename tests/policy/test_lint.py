@@ -14,7 +14,7 @@ from strategies import policies
 from smalti.engine.run.dataset_facts import read_dataset_facts
 from smalti.errors import DataError
 from smalti.policy.decide import conflicts
-from smalti.policy.decide.hierarchies import Hierarchy
+from smalti.policy.decide.hierarchy import Hierarchy
 from smalti.policy.findings.codes import BY_CODE
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.lint.check_dataset import check_dataset

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from written import TARGET, Json, anonymize, document, errors, refinement, transformation, warnings
 
 from smalti.policy.findings.diagnostics import Severity
-from smalti.policy.model.iris import column_iri
+from smalti.policy.model.column_iris import column_iri
 from smalti.policy.model.model import Comparison, Logical, LogicalOperator, Named, Number, Operator, Text
 from smalti.policy.read.anonymization import unimplemented_words
 from smalti.vocab.terms import COLUMN, IRI, PRESENCE, SMALTI

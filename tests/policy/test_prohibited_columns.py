@@ -7,7 +7,8 @@ import pytest
 
 from smalti.policy.decide.authorize import authorize
 from smalti.policy.decide.decision import Decision, Effect, Fact, Request
-from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Relations, Vocabulary
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
+from smalti.policy.decide.hierarchy import Relations
 from smalti.policy.decide.index import PolicyIndex
 from smalti.policy.model.model import (
     Anonymization,

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from smalti.cli.interrupts import check
-from smalti.engine.run.run import Watch
+from smalti.engine.binding.run_request import Watch
 
 
 class _Noticing(Watch):

@@ -12,8 +12,8 @@ from smalti.json.registry import version_json
 from smalti.json.text import Json, as_json, camel_case
 
 if TYPE_CHECKING:
+    from smalti.engine.binding.run_request import Outcome, Planned
     from smalti.engine.run.recheck import Recheck
-    from smalti.engine.run.run import Outcome, Planned
 
 
 def outcome_json(outcome: "Outcome") -> Json:

@@ -13,8 +13,8 @@ from smalti.show.decisions import headline, show_decision
 from smalti.show.terminal import fields, place_of, show_notices
 
 if TYPE_CHECKING:
+    from smalti.engine.binding.run_request import Outcome
     from smalti.engine.plan.any_plan import AnyPlan
-    from smalti.engine.run.run import Outcome
 
 
 def show_outcome(out: Console, outcome: "Outcome", registry: str, *, in_full: bool = False) -> None:

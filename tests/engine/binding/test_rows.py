@@ -23,7 +23,7 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.circumstances import Circumstances, Options
-from smalti.engine.binding.rows import leave_out_rows
+from smalti.engine.binding.kept_rows import leave_out_rows
 from smalti.engine.plan.plan import Filter, OutputFormat, Plan, RowComparison, RowLogical
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.plan.serialize import plan_digest, plan_to_json

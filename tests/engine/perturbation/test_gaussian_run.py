@@ -16,6 +16,7 @@ from shell import smalti as command
 
 import smalti
 from smalti.deciding import using
+from smalti.engine.binding.run_request import Outcome
 from smalti.engine.losses.charging import loss_to_charge
 from smalti.engine.perturbation import capability as running
 from smalti.engine.perturbation.guarantee import stated_guarantee
@@ -23,7 +24,6 @@ from smalti.engine.perturbation.mechanisms import loss_of
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.registry.budget import Budget, ChargedLoss, charged_loss
-from smalti.engine.run.run import Outcome
 from smalti.errors import GuaranteeError, InternalError, SmaltiError
 from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation

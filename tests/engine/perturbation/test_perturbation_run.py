@@ -26,13 +26,13 @@ from stub_sampler import StubSampler
 
 import smalti
 from smalti.deciding import using
+from smalti.engine.binding.run_request import Outcome
 from smalti.engine.perturbation import capability as running
 from smalti.engine.perturbation.guarantee import describe, from_object, limits, stated_guarantee, to_object
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.plan.reports import ReleaseReport
 from smalti.engine.registry.budget import Budget
-from smalti.engine.run.run import Outcome
 from smalti.errors import GuaranteeError, SmaltiError
 from smalti.transforms.sensitivity import NeighboringRelation
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from smalti.engine.registry.authority import IMPLICIT_RULE, decide
+from smalti.engine.registry.authority import decide
 from smalti.engine.registry.entries import Input, TargetVersion
+from smalti.engine.registry.implicit_rule import IMPLICIT_RULE
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.review import reviews
 from smalti.engine.registry.signatures import new_key, sign

@@ -20,10 +20,11 @@ from smalti.engine.binding.run_inputs import Granted
 from smalti.engine.binding.run_request import Outcome, PolicyDocument, RunRequest
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run import run as engine
+from smalti.engine.run.grants import _granted
+from smalti.engine.run.plans import plan, plan_undecided
 from smalti.engine.run.recheck import recheck, repeat
-from smalti.engine.run.run import plan_undecided
 from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError
-from smalti.policy.decide.decision import Decision, Effect, Fact, Grant
+from smalti.policy.decide.decision import Decision, Effect, Fact, Grant, Request
 from smalti.policy.decide.transformations import requested_parameters, transformation
 from smalti.policy.model.model import Anonymization, Bound, Duty, Number, Operator
 from smalti.policy.read.parse import parse, require
@@ -250,7 +251,7 @@ def test_an_output_that_was_made_before_is_refused_as_an_input(
         file = outcome.version.path / outcome.version.files[0].name
         wanted = replace(request(chained, file), target=OUTPUT)
         with pytest.raises(SmaltiError) as caught:
-            engine.plan(wanted, registry, LOCAL)
+            plan(wanted, registry, LOCAL)
         return caught.value
 
     assert "people withdrew from it" in str(plan_of(old))
@@ -278,11 +279,9 @@ def test_a_stronger_guarantee_reaches_plan_and_certificate(
 def granted(given: PolicyDocument, data: Path, *obligations: Duty, **changes: Any) -> Granted:
     (permission,) = given.policy.permissions
     wanted = request(given, data)
-    asked = engine.Request(party=USER, action=permission.action, targets=(SOURCE,))
+    asked = Request(party=USER, action=permission.action, targets=(SOURCE,))
     grant = Grant(given.policy, replace(permission, **changes), (), obligations)
-    return engine._granted(
-        wanted, Decision(request=asked, effect=Effect.PERMIT, reasons=(), grants=(grant,))
-    )
+    return _granted(wanted, Decision(request=asked, effect=Effect.PERMIT, reasons=(), grants=(grant,)))
 
 
 def duty_of(given: PolicyDocument, **changes: Any) -> Duty:
@@ -403,7 +402,7 @@ def test_the_rows_of_the_outer_rule_limit_a_plan_too(
     planned = plan_undecided(replace(request(given, data, rule=DUTY), party=None), registry, LOCAL).plan
     assert planned is not None
     assert planned.filter is not None
-    assert planned == engine.plan(request(given, data, rule=DUTY), registry, LOCAL).plan
+    assert planned == plan(request(given, data, rule=DUTY), registry, LOCAL).plan
 
 
 def test_a_duty_for_what_its_rule_is_not_about_is_not_offered(registry: Registry, data: Path) -> None:

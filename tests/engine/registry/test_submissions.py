@@ -15,12 +15,13 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.engine.registry.authority import decide, resolved
+from smalti.engine.registry.authority import decide
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.review import reviews
 from smalti.engine.registry.signatures import new_key, sign
 from smalti.engine.registry.submissions import Resolved, Submission
+from smalti.engine.registry.submitted_policies import resolved
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.decide.decision import Decision, Effect, Reason, Request
 from smalti.policy.model.meaning import meaning_digest

@@ -14,7 +14,7 @@ from tables import write_csv
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.staged import STAGED
-from smalti.engine.binding.rows import keep_satisfying
+from smalti.engine.binding.kept_rows import keep_satisfying
 from smalti.engine.plan.plan import Filter, OutputFormat, RowComparison, RowLogical
 from smalti.engine.releases.granted_rows import keep_granted, satisfying, without_rows
 from smalti.engine.tables.description import Description, Source

@@ -12,11 +12,11 @@ import pytest
 from double_world import OWNER, TARGET, write
 
 import smalti
+from smalti.engine.binding.run_request import Watch
 from smalti.engine.registry import commit
 from smalti.engine.registry.commit import recover
 from smalti.engine.registry.intents import Intents
 from smalti.engine.registry.registry import Registry
-from smalti.engine.run.run import Watch
 from smalti.errors import SmaltiError
 
 ROWS = [(str(i), str(i % 9), str(i % 3)) for i in range(40)]

@@ -230,9 +230,17 @@ def test_equal_numbers_of_sqlite_are_one_text(tmp_path: Path) -> None:
     place = tmp_path / "t.sqlite"
     with sqlite3.connect(place) as connection:
         connection.execute("CREATE TABLE t (id)")
-        connection.executemany("INSERT INTO t VALUES (?)", [(10**17,), (1e17,), (1e-5,)])
+        connection.executemany("INSERT INTO t VALUES (?)", [(10**17,), (1e17,), (1e-5,), (0,), (-0.0,)])
     connection.close()
-    assert read(place, tmp_path) == f"id\n{10**17}\n{10**17}\n0.00001\n"
+    assert read(place, tmp_path) == f"id\n{10**17}\n{10**17}\n0.00001\n0\n0\n"
+
+
+def test_numbers_that_duckdb_hands_out_as_others_are_refused(tmp_path: Path) -> None:
+    place = tmp_path / "t.duckdb"
+    with duckdb.connect(str(place)) as connection:
+        connection.execute("CREATE TABLE t (a UHUGEINT)")
+        connection.execute(f"INSERT INTO t VALUES ({2**128 - 1})")
+    assert "column `a`: the type `UHUGEINT` is not implemented" in refusal(place, tmp_path)
 
 
 @pytest.mark.parametrize(

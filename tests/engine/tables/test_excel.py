@@ -152,6 +152,41 @@ def test_rows_out_of_their_order_are_refused(tmp_path: Path) -> None:
     assert "row 3 stands behind row 3" in refusal(twice)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (b'<row r="3"', b"<row r='2'", "row 2 stands behind row 2"),
+        (b'<row r="3"', b'<row r="2.0"', "row 2 stands behind row 2"),
+        (b'<row r="3"', b'<row x="' + b"a" * 600 + b'" r="2"', "row 2 stands behind row 2"),
+        (b'<c r="B3"', b'<c r="A3"', "a cell of row 3 stands twice, or behind a later one"),
+        (b'<c r="A3"', b'<c r="C3"', "a cell of row 3 stands twice, or behind a later one"),
+        (b'<c r="B3"', b'<c r="B2"', "a cell of row 3 stands twice, or behind a later one"),
+    ],
+)
+def test_no_row_or_cell_is_lost_to_another_one(
+    tmp_path: Path, old: bytes, new: bytes, problem: str
+) -> None:
+    place = workbook(tmp_path, ["a", "b"], ["canary", 1], ["canary", 2])
+    assert problem in refusal(repacked(place, lambda _, data: data.replace(old, new)))
+
+
+def test_minus_zero_is_zero(tmp_path: Path) -> None:
+    place = workbook(tmp_path, ["a"], [0], [5])
+    repacked(place, lambda _, data: data.replace(b"<v>5</v>", b"<v>-0.0</v>"))
+    assert content(place) == "a\n0\n0\n"
+
+
+def test_a_number_that_is_shown_with_zeros_is_refused(tmp_path: Path) -> None:
+    """People list, and other exports write, what is shown; both would be another text."""
+
+    def padded(book: Any) -> None:
+        for cell in ("A2", "A3"):
+            book.active[cell].number_format = "00000"
+
+    place = workbook(tmp_path, ["a"], [12345], [7], change=padded)
+    assert "record 2: a number that is shown with zeros before its first digit in cell A3" in refusal(place)
+
+
 def test_bombs_are_refused_before_they_are_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,8 @@ def server() -> Iterator[str]:
             connection.execute("CREATE TABLE s.deep (a INTEGER[])")
             connection.execute("INSERT INTO s.deep VALUES ('{1}')")
             connection.execute("CREATE VIEW s.sorted AS SELECT * FROM (VALUES (2), (1)) AS t (a)")
+            connection.execute("CREATE TABLE padded (a CHAR(6), b VARCHAR(6))")
+            connection.execute("INSERT INTO padded VALUES ('x', 'y ')")
         yield address.format("postgres")
 
 
@@ -54,6 +56,12 @@ def test_a_table(server: str, tmp_path: Path) -> None:
 def test_a_view_of_a_schema_is_sorted(server: str, tmp_path: Path) -> None:
     source = brought(TARGET, data_at(f"{server}#s.sorted", "data"), tmp_path / "input")
     assert source.path.read_text(encoding="utf-8") == "a\n1\n2\n"
+
+
+def test_blanks_that_fill_a_column_are_no_part_of_its_values(server: str, tmp_path: Path) -> None:
+    """People are listed without them, also those who withdrew."""
+    source = brought(TARGET, data_at(f"{server}#padded", "data"), tmp_path / "input")
+    assert source.path.read_text(encoding="utf-8") == "a,b\nx,y \n"
 
 
 @pytest.mark.parametrize("table", ["sorted", "Odd; nam", "SELECT 1", 's.deep"; DROP TABLE s.deep; --'])

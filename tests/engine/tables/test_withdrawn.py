@@ -17,7 +17,7 @@ from smalti.engine.anonymization.execute import execute
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.binding.circumstances import Circumstances, Options
-from smalti.engine.binding.rows import leave_out_rows
+from smalti.engine.binding.kept_rows import leave_out_rows
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Plan, RespondentColumn
 from smalti.engine.plan.serialize import plan_digest
 from smalti.engine.tables.description import ColumnDescription, Description, Source
