@@ -72,8 +72,8 @@ class DistributionRecount(Recount):
                 return False
             for number in np.flatnonzero(margins < _NEAR).tolist():
                 mine = part.classes == classes[number]
-                one = Held(part.classes[mine], part.values[mine], part.totals[mine], part.rows[mine])
-                if not self._is_met_exactly(_fractions(one, count), whole):
+                single = Held(part.classes[mine], part.values[mine], part.totals[mine], part.rows[mine])
+                if not self._is_met_exactly(_fractions(single, count), whole):
                     return False
         return True
 
