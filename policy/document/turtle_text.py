@@ -105,7 +105,9 @@ def read_statements(text: str, findings: Findings) -> Statements | None:
         prefix_places = _bounded_prefixes(text)
         return _parsed(text, prefix_places)
     except _RefusedError as error:
-        findings.error(error.code, error.place, error.message)
+        # What a text without any IRI says may be data.
+        message = error.message if "<" in text else "the text is not Turtle: there is no IRI in it"
+        findings.error(error.code, error.place, message)
         return None
 
 
@@ -119,6 +121,9 @@ def _bounded_prefixes(text: str) -> dict[str, Place]:
         depth += (token.kind == "open") - (token.kind == "close")
         _check_bounds(token, depth, count)
         problem = _token_problem(token, before.kind)
+        if problem is not None and count == 1:
+            # Of a file that is no Turtle at all, the first word may be data.
+            problem = _Problem(problem.code, "the text is not Turtle: its first word has no meaning there")
         if problem is not None:
             raise _RefusedError(problem.code, problem.message, token.place)
         bases += _is_directive(token, "base")

@@ -28,6 +28,14 @@ _NO_SECRETS: Final = re.compile(
 )
 
 
+_NOT_SHORT: Final = JsonFault(
+    "P111",
+    "the text is not a policy in the short form: none of its words is one of its first words",
+    Place(0, 1, ""),
+    "docs/how-to/write-a-policy.md lists the words of the short form",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ShortSource:
     """The JSON-LD of a document in the short form."""
@@ -72,6 +80,8 @@ def read_source(text: str) -> ShortSource:
     if faults:
         return ShortSource("", None, faults)
     policy, faults = read_short(value)
+    if faults and policy is not None and not looks_short(text):
+        return ShortSource("", None, (_NOT_SHORT,))  # what it says may be data
     if policy is None:
         return ShortSource("", None, faults)
     document = document_of(policy)

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from json.decoder import scanstring  # type: ignore[attr-defined]
+from string import punctuation
 from typing import Final, NoReturn
 
 MAX_DEPTH: Final = 64
@@ -158,6 +159,15 @@ def _too_deep(text: str) -> JsonFault | None:
     return None
 
 
+def _in_words(character: str) -> str:
+    """A character as messages name it: marks are quoted, letters and digits may be of data and are not."""
+    if character.isascii() and character in punctuation:
+        return f"`{character}`"
+    return (
+        "a letter" if character.isalpha() else "a digit" if character.isdecimal() else "another character"
+    )
+
+
 class _Reader:
     """One pass over the text; `at` is the offset of the next character."""
 
@@ -195,7 +205,7 @@ class _Reader:
         help_ = self.brace_help() or (
             self.unclosed_help() if character in {"}", "]"} else self.habit_help(character)
         )
-        self.stop(f"expected {what}, found `{character}`", help_)
+        self.stop(f"expected {what}, found {_in_words(character)}", help_)
 
     def value(self, pointer: str) -> JsonValue:
         self.count += 1

@@ -208,3 +208,25 @@ def test_changed_bytes_give_findings_or_a_policy(document: bytes, at: int, new: 
     parsed = parse(document[:at] + new + document[at + cut :], "changed")
     assert parsed.is_valid == bool(parsed.policies or parsed.templates)
     json.loads(render_json(parsed.diagnostics))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nemesis,age\nAnna,3\n",
+        '{"Nemesis" 3}',
+        "Nemesis;Berta;3\n",
+        "Nemesis: 3\nBerta: 4\n",
+        '{"Nemesis": 3, "name": "Berta"}',
+    ],
+    ids=["CSV", "JSON", "Turtle", "YAML", "an object"],
+)
+@pytest.mark.parametrize("name", ["data.jsonld", "data.ttl", "data.yaml"])
+def test_nothing_of_a_file_that_is_no_policy_is_in_a_message(text: str, name: str) -> None:
+    """It may be a table, named by mistake."""
+    parsed = parse(text.encode(), name)
+    assert parsed.diagnostics
+    said = render_human(parsed.diagnostics, parsed.text) + render_json(parsed.diagnostics)
+    assert "emesis" not in said
+    assert "found `N`" not in said
+    assert "Berta" not in said
