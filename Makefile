@@ -62,7 +62,7 @@ test-tf: $(TF) ## compare training with tensorflow-privacy (Python 3.11, an envi
 test-cross: $(CROSS) ## compare with Opacus, jax-privacy, scikit-learn and ART (Python 3.11, an environment of 2 GB)
 	$(CROSS_VENV)/bin/python -m pytest -c tests/cross/pytest.ini tests/cross $(PYTEST_ARGS)
 
-fuzz: $(INSTALLED) $(FUZZ) ## look for documents that break the parser, guided by coverage (FUZZ_SECONDS=60)
+fuzz: $(INSTALLED) $(FUZZ) ## look for documents that break a reader, guided by coverage (FUZZ_SECONDS=60)
 	$(BIN)/python tests/fuzz/fuzz_parse.py -max_total_time=$(FUZZ_SECONDS)
 
 # mypy does not follow the mapping of an editable install: it finds the rooms by the links in src/smalti.

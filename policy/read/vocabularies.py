@@ -26,6 +26,7 @@ a type, a standard term or the statement determines.
 """  # noqa: E501
 
 import io
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -231,6 +232,9 @@ def _graph(document: bytes, name: str) -> "Graph":
 
     if len(document) > MOST_BYTES:
         raise PolicyError(name, f"the vocabulary is larger than {MOST_BYTES} bytes")
+    # It logs a literal that is none of its datatype with a traceback, on the terminal if nobody listens.
+    if not logging.getLogger("rdflib").handlers:
+        logging.getLogger("rdflib").addHandler(logging.NullHandler())
     graph = rdflib.Graph(bind_namespaces="none")
     if is_json(document):
         for statement in read_json_ld(document, name):

@@ -1,25 +1,34 @@
-"""A coverage-guided fuzzer on the parser: `make fuzz` (FUZZ_SECONDS=60).
+"""A coverage-guided fuzzer on what reads documents of others: `make fuzz` (FUZZ_SECONDS=60).
 
-No document may raise an exception, hang, take much memory, or write control characters to a terminal. The
-corpus starts from the good and bad documents of the tests, as JSON-LD and as Turtle, and is kept between
-calls. What is found stands in `build/fuzz/`, and becomes a test in `test_hostile_documents.py`.
+Policies in JSON-LD, Turtle and the short form, vocabularies, descriptions of tables, and CSV. None of them
+may raise an exception that is not ours, hang, take much memory, or write control characters to a terminal;
+a policy in the short form means what it meant. The corpus starts from documents of the tests and the
+examples, and is kept between calls. What is found stands in `build/fuzz/`, and becomes a test in
+`test_hostile_documents.py`.
 """
 
 import json
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import atheris
 
 with atheris.instrument_imports(include=["smalti"]):
+    from smalti.engine.tables.csvw import read_metadata
+    from smalti.engine.tables.dialect import check_csv
     from smalti.policy.document.turtle_text import read_statements  # noqa: F401 (loaded with its instruments)
     from smalti.policy.findings.render import render_human, render_json
+    from smalti.policy.model.meaning import meaning_digest
     from smalti.policy.read.parse import parse
+    from smalti.policy.read.vocabularies import read_vocabulary
+    from smalti.policy.say.short_form import short_text
 
 from pyld import ContextResolver, FrozenDocumentLoader, jsonld
 from rdflib import Graph
 
+from smalti.errors import SmaltiError
 from smalti.vocab.aliases import WORDS as ALIASES
 from smalti.vocab.contexts import ADDRESSES
 from smalti.vocab.odrl import PROPERTIES
@@ -27,19 +36,49 @@ from smalti.vocab.words import WORDS
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-FORMS = {ord("J"): "fuzz.jsonld", ord("T"): "fuzz.ttl"}
-"""The first byte of an input says in which form the rest is read."""
+SCRATCH = Path(tempfile.mkdtemp(prefix="fuzz-")) / "fuzz.csv"
+FORMS = {ord("J"): "fuzz.jsonld", ord("T"): "fuzz.ttl", ord("Y"): "fuzz.yaml"}
+"""Policies: the first byte of an input says in which form the rest is read."""
+VOCABULARIES = {ord("v"): "fuzz.jsonld", ord("w"): "fuzz.ttl"}
+DESCRIPTION, TABLE = ord("D"), ord("C")
 
 
 def test_one_input(data: bytes) -> None:
     if not data:
         return
-    parsed = parse(data[1:], FORMS.get(data[0], "fuzz"))
+    kind, rest = data[0], data[1:]
+    if kind in VOCABULARIES:
+        refused(lambda: read_vocabulary(rest, VOCABULARIES[kind]))
+    elif kind in (DESCRIPTION, TABLE):
+        SCRATCH.write_bytes(rest)
+        refused(lambda: read_metadata(SCRATCH) if kind == DESCRIPTION else check_csv(SCRATCH))
+    else:
+        a_policy(rest, FORMS.get(kind, "fuzz"))
+
+
+def refused(read: Callable[[], object]) -> None:
+    """What is not understood is an error of ours, and printable."""
+    said = ""
+    try:
+        read()
+    except SmaltiError as error:
+        said = str(error)
+    assert said.replace("\n", "").isprintable(), "unprintable"
+
+
+def a_policy(data: bytes, name: str) -> None:
+    parsed = parse(data, name)
     whole = bool(parsed.policies) != bool(parsed.templates)
     assert parsed.is_valid == whole, "a document counts as a whole or not at all"
     shown = render_human(parsed.diagnostics, parsed.text)
     assert all(character.isprintable() or character == "\n" for character in shown), "unprintable"
     json.loads(render_json(parsed.diagnostics))
+    if len(parsed.policies) == 1:
+        (policy,) = parsed.policies
+        short = short_text(policy)
+        if not short.problems:
+            (again,) = parse(short.text.encode(), "again.yaml").policies
+            assert meaning_digest(again) == meaning_digest(policy), "another meaning in the short form"
 
 
 def seeds() -> Iterator[bytes]:
@@ -53,6 +92,16 @@ def seeds() -> Iterator[bytes]:
         yield b"J" + path.read_bytes()
     for path in sorted(path for folder in folders for path in folder.glob("*.ttl")):
         yield b"T" + path.read_bytes()
+        yield b"w" + path.read_bytes()
+    short = (*folders, ROOT / "tests" / "policy" / "short", ROOT / "examples" / "policies", HERE)
+    for path in sorted(path for folder in short for path in folder.glob("*.yaml")):
+        yield b"Y" + path.read_bytes()
+    for path in sorted((ROOT / "vocab").rglob("*.ttl")):
+        yield b"w" + path.read_bytes()
+    for path in sorted((ROOT / "examples").rglob("*-metadata.json")):
+        yield b"D" + path.read_bytes()
+    for path in sorted((ROOT / "examples" / "data").glob("*.csv")):
+        yield b"C" + path.read_bytes()[:2048]
 
 
 def other_forms(document: object) -> Iterator[bytes]:

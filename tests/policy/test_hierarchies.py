@@ -1,5 +1,7 @@
 """Hierarchies: what includes what, and a data market's own vocabulary."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -283,3 +285,16 @@ def test_what_a_hierarchy_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
         assert chain.broader(name) == set(names[: at + 1])
         kept = (*chain._broader.values(), *chain._related.values())
         assert sum(map(len, kept)) <= 1_000
+
+
+def test_a_literal_that_is_none_of_its_datatype_puts_no_traceback_on_the_terminal() -> None:
+    """By a process of its own: a test's own handler would hear it, too."""
+    code = """
+from smalti.policy.read.vocabularies import read_vocabulary
+try:
+    read_vocabulary(b'<urn:a> <urn:b> "ten"^^<http://www.w3.org/2001/XMLSchema#integer> .', "own.ttl")
+except Exception as error:
+    print(type(error).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("PolicyError\n", "")
