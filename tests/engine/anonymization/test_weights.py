@@ -24,6 +24,7 @@ from smalti import transforms
 from smalti.engine.anonymization import first_cuts
 from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import execute
+from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.plan import Apply, OutputFormat, Plan
@@ -324,6 +325,7 @@ def run(
     fragments: int,
     promised: Requirement,
     carried_out: Requirement | None,
+    backend: Backend | None = None,
 ) -> tuple[Plan, bytes, Verification]:
     """Carry out a plan with one requirement, and verify it by another."""
     folder.mkdir()
@@ -338,7 +340,8 @@ def run(
     )
     source = Source(TARGET, folder / "people.csv", OutputFormat.CSV, described)
     output, link = folder / "out.csv", folder / "link.npy"
-    with closing(LocalBackend(fragments).open(source, folder / "work")) as bound:
+    engine = backend or LocalBackend(fragments)
+    with closing(engine.open(source, folder / "work")) as bound:
         plan = compile_plan(permission(), source, bound, Options(8))
         execute(with_requirement(plan, carried_out), bound, output, link, lambda _: None)
     original = Original(source.path, source.format, source.parts)
@@ -389,6 +392,19 @@ def test_every_number_of_fragments_publishes_the_same_and_it_is_verified(
     assert runs[0][2].classes > 3
     assert cut[0] == 2
     assert cut[1] > 2
+
+
+@pytest.mark.spark
+def test_spark_publishes_the_same(spark: object, tmp_path: Path) -> None:
+    from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415 (absent without the extra)
+
+    rows, requirement = rows_of(60, 3), REAL[-1]
+    engine = SparkBackend(spark, 3)  # type: ignore[arg-type]
+    (_, here, _), (_, there, _) = (
+        run(tmp_path / name, rows, 3, requirement, requirement, backend)
+        for name, backend in (("local", None), ("spark", engine))
+    )
+    assert there == here
 
 
 @pytest.mark.parametrize("requirement", REAL, ids=str)
