@@ -87,7 +87,8 @@ def release(draw: st.DrawFn) -> Words:
     groups, measures, _, _ = draw(columns())
     rule = words({"method": "differential-privacy"})
     rule |= words({draw(st.sampled_from(("epsilon", "posterior-belief"))): number("0.75")})
-    rule["statistics"] = array([text_value("count"), text_value("mean")])
+    # A mean is of a column.
+    rule["statistics"] = array([text_value(name) for name in ("count", "mean")[: 2 if measures else 1]])
     rule["group-by"] = array(groups)
     if measures:
         rule["measures"] = array(measures)
