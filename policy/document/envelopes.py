@@ -104,7 +104,8 @@ def enclosed_policies(source: JsonObject, findings: Findings) -> list[Enclosed] 
     if around is None or not _is_envelope(source, around[0]):
         return None
     enclosed = list(_enclosed(source, _Around(Terms()), findings, 0))
-    report_unread(source, [each.policy for each in enclosed], findings)
+    stated = {(each.part, each.name.written) for policy in enclosed for each in policy.stated}
+    report_unread(source, [each.policy for each in enclosed], stated, findings)
     return enclosed
 
 

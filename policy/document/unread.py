@@ -8,14 +8,23 @@ from typing import Final
 
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.model.iris import respelled
-from smalti.policy.text.json_text import JsonArray, JsonNamed, JsonObject, JsonValue, Member
+from smalti.policy.text.json_text import (
+    JsonArray,
+    JsonNamed,
+    JsonObject,
+    JsonString,
+    JsonValue,
+    Member,
+)
 from smalti.vocab.terms import (
     ASSIGNEE,
     ASSIGNEE_OF,
     ASSIGNER,
     ASSIGNER_OF,
+    EDC,
     HAS_POLICY,
     INHERIT_FROM,
+    IRI,
     OBLIGATION,
     ODRL,
     PERMISSION,
@@ -41,21 +50,31 @@ _OUTSIDE: Final = frozenset({_POLICIES, _local(UID)})
 """ODRL's words that stand around policies, too."""
 
 
+_NAMING: Final = {"consumerId": ASSIGNEE, "assetId": TARGET}
+"""Words of connectors without which a policy would be for anybody, or about anything."""
+
+
 def _is_of_rules(word: str) -> bool:
     """Whether a word, by its name or by its prefix, may be ODRL's for what is said of rules."""
     is_odrl = respelled(word).startswith((ODRL, "odrl:"))
     return _local(word) in _PARTS or (is_odrl and _local(word) not in _OUTSIDE | _RULES)
 
 
-def report_unread(envelope: JsonObject, read: Collection[JsonObject], findings: Findings) -> None:
+def report_unread(
+    envelope: JsonObject,
+    read: Collection[JsonObject],
+    stated: Collection[tuple[IRI, str]],
+    findings: Findings,
+) -> None:
     """Report each policy inside an envelope that is not read or only named, and what is said of its rules.
 
     Args:
         envelope: an object at the top of a document.
         read: the policies in it that are read.
+        stated: the parts of rules that are read, with their names as they are written.
         findings: where errors go.
     """
-    own = frozenset(map(id, read))
+    own, has_errors = frozenset(map(id, read)), findings.has_errors
     for member in _members(envelope, own):
         word = quoted(member.key.text)
         if _local(member.key.text) in _RULES:
@@ -64,6 +83,10 @@ def report_unread(envelope: JsonObject, read: Collection[JsonObject], findings: 
         elif _is_of_rules(member.key.text):
             message = f"{word} stands around the policies of this document, where it is not read"
             findings.error("P342", member.key.place, message, "write it in the policy that it is about")
+        elif not has_errors and _is_unread_name(member, stated):
+            message = f"{word} does not state whom or what the policies of this document are about, here"
+            help_ = f"write it in the namespace of connectors (`{EDC}`), beside the policy"
+            findings.error("P342", member.key.place, message, help_)
         values = _items(member.value)
         holds_policies = _local(member.key.text) == _POLICIES or any(id(value) in own for value in values)
         for value in values if holds_policies else ():
@@ -85,6 +108,23 @@ def _members(value: JsonValue, read: frozenset[int]) -> Iterator[Member]:
         yield member
         if _local(member.key.text) not in _REPORTED:
             yield from _members(member.value, read)
+
+
+def _is_unread_name(member: Member, stated: Collection[tuple[IRI, str]]) -> bool:
+    """Whether a member names a party or an asset, in another namespace or at a place where none is read."""
+    part = _NAMING.get(_local(member.key.text))
+    return part is not None and not any((part, text) in stated for text in _texts(member.value))
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, JsonString):
+        yield value.text
+    elif isinstance(value, JsonObject):
+        for member in value.members:
+            yield from _texts(member.value)
+    elif isinstance(value, JsonArray):
+        for item in value.items:
+            yield from _texts(item)
 
 
 def _items(value: JsonValue) -> tuple[JsonValue, ...]:

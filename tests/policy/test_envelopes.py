@@ -475,6 +475,24 @@ def test_what_an_envelope_says_of_rules_in_words_of_odrl_is_never_dropped(key: s
     assert parsed.policies == ()
 
 
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"consumerId": CONSUMER},
+        {"edc:agent": {"edc:consumerId": CONSUMER}},
+        {"http://w3id.org/edc/v0.0.1/ns/assetId": f"{T}2"},
+    ],
+    ids=["without its namespace", "elsewhere", "another namespace"],
+)
+def test_no_party_and_no_asset_of_an_envelope_is_lost_with_its_namespace(named: dict[str, Any]) -> None:
+    """Naive: JSON-LD drops a word without a namespace, and the policy is for anybody."""
+    said = {"@context": DSP_ODRL, **policy(target=T)}
+    document = {"@context": {"edc": EDC}, "@type": "edc:ContractAgreement", "edc:policy": said}
+    assert [finding.code for finding in read(document | named).errors] == ["P342"]
+    (right,) = policies(read(document | {"edc:consumerId": CONSUMER, "edc:assetId": [T]}))
+    assert [party.iri for party in right.permissions[0].assignees] == [CONSUMER]
+
+
 def test_a_policy_that_is_only_named_beside_another_one_is_an_error() -> None:
     document = deepcopy(ENVELOPES["protocol, offer"])
     document["offer"] = [document["offer"], {"@id": "urn:x:q"}]
