@@ -3,6 +3,7 @@
 import gc
 import importlib.util
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -40,6 +41,36 @@ def load_script(path: str) -> ModuleType:
 
 jre = load_script(".ci/jre.py")
 
+# --- scratch folders -----------------------------------------------------------------------------
+
+MEMORY = Path("/dev/shm")
+MEMORY_BYTES = 2 << 30
+"""What the quick suite's scratch folders may take at most, with room to spare."""
+
+
+def _holds_scratch(folder: Path) -> bool:
+    """Say whether a folder in memory is there, has room, and runs the scripts that tests write."""
+    try:
+        return (
+            shutil.disk_usage(folder).free >= MEMORY_BYTES
+            and os.access(folder, os.W_OK)
+            and not os.statvfs(folder).f_flag & os.ST_NOEXEC
+        )
+    except OSError:
+        return False
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the quick suite's scratch folders in memory, where `fsync` costs nothing.
+
+    Each registry, journal and output is synced many times, and a test waits for the disk each time. No test
+    can see what a loss of power leaves; those that kill a process see the same in memory. The slow tests'
+    data is too large for it. `--basetemp`, or pytest's variable used here, names another place.
+    """
+    if config.option.markexpr != "not slow" or config.option.basetemp or not _holds_scratch(MEMORY):
+        return
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
 
 @pytest.fixture(scope="session")
 def transactions() -> ModuleType:
@@ -67,12 +98,6 @@ def _missing_for_spark() -> tuple[str, str] | None:
 
 MISSING = pytest.StashKey[tuple[str, str] | None]()
 SKIPPED_KEY = "spark test skipped"
-SHARING = (
-    "policy/test_agreement.py", "engine/audits/", "transforms/auditing/", "transforms/learning/",
-    "transforms/membership/", "studies/",
-)  # fmt: skip
-"""The tests of a file share what takes long: what parser, schema and shapes say of all policies, a trained
-model, what JAX compiles."""
 
 
 def _spark_is_required() -> bool:
@@ -88,16 +113,14 @@ def _is_named_spark(nodeid: str) -> bool:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give all Spark tests to one worker process, so that a run starts one Spark session.
 
-    So it is with the tests of one file that share what takes long.
+    Every other file goes to one worker as a whole: its tests share what takes long (a trained model, a
+    registry, what JAX compiles), and xdist counts all scopes anew after each test.
     """
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 (only where xdist runs)
 
     class OneSparkWorker(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            if _is_named_spark(nodeid):
-                return "spark"
-            file = nodeid.partition("::")[0]
-            return file if any(place in file for place in SHARING) else nodeid
+            return "spark" if _is_named_spark(nodeid) else nodeid.partition("::")[0]
 
     return OneSparkWorker(config, log)
 
