@@ -67,12 +67,6 @@ def _missing_for_spark() -> tuple[str, str] | None:
 
 MISSING = pytest.StashKey[tuple[str, str] | None]()
 SKIPPED_KEY = "spark test skipped"
-SHARING = (
-    "policy/test_agreement.py", "engine/audits/", "transforms/auditing/", "transforms/learning/",
-    "transforms/membership/", "studies/",
-)  # fmt: skip
-"""The tests of a file share what takes long: what parser, schema and shapes say of all policies, a trained
-model, what JAX compiles."""
 
 
 def _spark_is_required() -> bool:
@@ -88,16 +82,14 @@ def _is_named_spark(nodeid: str) -> bool:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give all Spark tests to one worker process, so that a run starts one Spark session.
 
-    So it is with the tests of one file that share what takes long.
+    Every other file goes to one worker as a whole: its tests share what takes long (a trained model, a
+    registry, what JAX compiles), and xdist counts all scopes anew after each test.
     """
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 (only where xdist runs)
 
     class OneSparkWorker(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            if _is_named_spark(nodeid):
-                return "spark"
-            file = nodeid.partition("::")[0]
-            return file if any(place in file for place in SHARING) else nodeid
+            return "spark" if _is_named_spark(nodeid) else nodeid.partition("::")[0]
 
     return OneSparkWorker(config, log)
 
