@@ -3,6 +3,7 @@
 import gc
 import importlib.util
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -39,6 +40,36 @@ def load_script(path: str) -> ModuleType:
 
 
 jre = load_script(".ci/jre.py")
+
+# --- scratch folders -----------------------------------------------------------------------------
+
+MEMORY = Path("/dev/shm")
+MEMORY_BYTES = 2 << 30
+"""What the quick suite's scratch folders may take at most, with room to spare."""
+
+
+def _holds_scratch(folder: Path) -> bool:
+    """Say whether a folder in memory is there, has room, and runs the scripts that tests write."""
+    try:
+        return (
+            shutil.disk_usage(folder).free >= MEMORY_BYTES
+            and os.access(folder, os.W_OK)
+            and not os.statvfs(folder).f_flag & os.ST_NOEXEC
+        )
+    except OSError:
+        return False
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the quick suite's scratch folders in memory, where `fsync` costs nothing.
+
+    Each registry, journal and output is synced many times, and a test waits for the disk each time. No test
+    can see what a loss of power leaves; those that kill a process see the same in memory. The slow tests'
+    data is too large for it. `--basetemp`, or pytest's variable used here, names another place.
+    """
+    if config.option.markexpr != "not slow" or config.option.basetemp or not _holds_scratch(MEMORY):
+        return
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 @pytest.fixture(scope="session")
