@@ -77,8 +77,10 @@ def has_form(path: Path, form: Any) -> bool:
 @pytest.mark.parametrize(
     ("path", "form"),
     [
-        pytest.param(path, form, id=f"{path.stem}-{form.__name__}")
-        for path in [*GOOD, *EXAMPLES]
+        pytest.param(
+            path, form, id=f"{path.stem}-{form.__name__}", marks=[pytest.mark.slow] if place % 3 else []
+        )
+        for place, path in enumerate([*EXAMPLES, *GOOD])
         for form in (expanded, flattened, in_graph, turtle)
         if has_form(path, form)
     ],

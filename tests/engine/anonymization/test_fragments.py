@@ -98,7 +98,7 @@ TABLES = {
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[] if i in {0, 3, 4} else pytest.mark.slow) for i, name in enumerate(TABLES)],
+    [pytest.param(name, marks=[] if i == 3 else pytest.mark.slow) for i, name in enumerate(TABLES)],
 )
 def test_fragments_that_exist_publish_the_same_bytes(name: str, tmp_path: Path) -> None:
     table = TABLES[name]()

@@ -41,7 +41,7 @@ def contraceptive(folder: Path, *attacks: str, bound: float) -> smalti.Outcome:
 @pytest.mark.parametrize(
     ("attacks", "part"),
     [
-        (("lira-offline", "loss", "rmia", "shokri"), "1/5"),
+        pytest.param(("lira-offline", "loss", "rmia", "shokri"), "1/5", marks=pytest.mark.slow),
         pytest.param(("lira-offline",), "1/2", marks=pytest.mark.slow),
         pytest.param(("rmia",), "1/2", marks=pytest.mark.slow),
         pytest.param(("lira-online",), "1/2", marks=pytest.mark.slow),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from bad_tables import LATER, REFUSED, TAKEN, written
+from effort import every
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from shell import CUSTOMER, MARKETING, OWNER, USER, listing, small_policy, small_table
@@ -84,7 +85,7 @@ def _on_spark(session: "SparkSession", fragments: int | None = None) -> Backend:
     return SparkBackend(session, fragments)
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", every(3, REFUSED))
 def test_spark_refuses_a_bad_table_in_the_same_words(
     spark: "SparkSession", tmp_path: Path, name: str
 ) -> None:

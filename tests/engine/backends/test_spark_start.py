@@ -44,7 +44,7 @@ def test_without_java_one_sentence_says_what_to_install_for_spark(tmp_path: Path
     ("options", "named"),
     [
         (("--conf", "spark.driver.memory=wombat"), "--conf spark.driver.memory"),
-        (("--master", "wombat"), "--master wombat"),
+        pytest.param(("--master", "wombat"), "--master wombat", marks=pytest.mark.slow),
     ],
 )
 def test_a_setting_or_master_that_spark_does_not_take_is_named_and_java_is_not_blamed(

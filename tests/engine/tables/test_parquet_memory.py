@@ -96,12 +96,13 @@ def repeated_beginnings(path: Path) -> None:
 
 
 MORE = [
-    pytest.param(write, marks=pytest.mark.slow) for write in (one_text_large, well_compressed, many_groups)
+    pytest.param(write, marks=pytest.mark.slow)
+    for write in (repeated_beginnings, one_text_large, well_compressed, many_groups)
 ]
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("write", [one_text, repeated_beginnings, *MORE])
+@pytest.mark.parametrize("write", [one_text, *MORE])
 def test_memory_does_not_grow_with_what_a_file_unfolds_to(
     tmp_path: Path, write: Callable[[Path], None], reader: str
 ) -> None:

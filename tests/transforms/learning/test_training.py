@@ -5,6 +5,7 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
+from effort import every
 
 from smalti.transforms.learning import training
 from smalti.transforms.learning.architecture import Activation, Architecture
@@ -53,7 +54,7 @@ def accuracy(models: TrainedModels) -> float:
     return float((models.confidences(features).argmax(axis=2) == labels).mean())
 
 
-@pytest.mark.parametrize("hyperparameters", [PLAIN, PRIVATE])
+@pytest.mark.parametrize("hyperparameters", every(2, [PLAIN, PRIVATE]))
 def test_networks_learn(hyperparameters: Hyperparameters) -> None:
     found = trained(replace(hyperparameters, epochs=20), halves(2))
     assert len(found) == 2
