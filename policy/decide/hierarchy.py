@@ -182,6 +182,7 @@ class Hierarchy:
         """Whether a concept is another one or includes it.
 
         >>> from smalti.vocab.terms import READ, USE
+        >>> from smalti.policy.decide.hierarchies import STANDARD
         >>> STANDARD.actions.covers(USE, READ), STANDARD.actions.covers(READ, USE)
         (True, False)
         """
