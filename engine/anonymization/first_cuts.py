@@ -20,9 +20,9 @@ from smalti.engine.anonymization.cut_queries import FACTS, Division, Layout, Lin
 from smalti.engine.anonymization.side_judge import Cuts, SideJudge, columns_of
 from smalti.engine.anonymization.sides import Columns, Extents, LineCounts, Sides, Window, counts_of
 from smalti.engine.backends.relations import Relations
+from smalti.errors import InternalError
 from smalti.transforms.base import CutScore
 from smalti.transforms.partitions.entropy import concentration
-from smalti.errors import InternalError
 from smalti.transforms.problem import SCALE, Attribute, Integers, OrderedAttribute, UnorderedAttribute
 
 WINDOW: Final = 4096

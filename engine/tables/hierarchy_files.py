@@ -142,7 +142,7 @@ def _skos_paths(text: str) -> list[Row]:
 
     graph = rdflib.Graph(bind_namespaces="none")
     try:
-        graph.parse(data=text, format="turtle", publicID="urn:hierarchy:")
+        graph.parse(data=text, format="turtle", publicID="http://hierarchy.invalid/")
     except Exception:  # the parser raises many kinds, with text of the document
         raise _FaultError("it is not Turtle", "SKOS concepts in Turtle") from None
     skos = rdflib.Namespace(_SKOS)
