@@ -20,6 +20,7 @@ from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.circumstances import Options
+from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.plan import OutputFormat, Plan
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.errors import GuaranteeError
@@ -140,6 +141,7 @@ def make(
     output_format: OutputFormat = OutputFormat.CSV,
     words: Mapping[str, str] = MappingProxyType({}),
     sampled: int | None = None,
+    hierarchies: Mapping[str, DeclaredHierarchy] = MappingProxyType({}),
 ) -> Made | None:
     """Compile and execute, by further words of the profile; None where the guarantee cannot be met."""
     folder.mkdir()
@@ -147,7 +149,10 @@ def make(
     workspace.mkdir()
     write_csv(data, HEADER, table.rows)
     described = Description(
-        tuple(ColumnDescription(name, None, _datatype(TYPES.get(name)), None) for name in HEADER)
+        tuple(
+            ColumnDescription(name, None, _datatype(TYPES.get(name)), None, hierarchy=hierarchies.get(name))
+            for name in HEADER
+        )
     )
     source = Source(TARGET, data, OutputFormat.CSV, described)
     output, link = folder / "out.csv", folder / "link.npy"
@@ -158,7 +163,7 @@ def make(
         )
         plan = compile_plan(asked, source, bound, options)
         try:
-            execute(plan, bound, output, link, lambda _: None)
+            execute(plan, bound, output, link, lambda _: None, hierarchies)
         except GuaranteeError:
             assert not output.exists()
             return None

@@ -1,6 +1,7 @@
 """The input of the kernel: a frequency table, its attributes, and the requirements of each class."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,73 @@ class UnorderedAttribute:
         return (counts * SCALE // self.size) * (counts > 1)
 
 
-Attribute = OrderedAttribute | UnorderedAttribute
+@dataclass(frozen=True)
+class HierarchicalAttribute:
+    """Values are leaves of a tree, and codes stand in its order: those of a node side by side.
+
+    A partition is cut between children of the lowest node that holds its values, in their order, and is
+    charged for the share of the values from its first such child to its last.
+    """
+
+    nodes: Integers
+    """Shape (levels, codes): the number of the node of each code; ascending by code. The first level has
+    each code by itself, the last one root, and each divides none of the level below. A missing value is a
+    node of its own below the root."""
+    size: int
+    """As of unordered values: those that are charged for together are the whole domain."""
+
+    @cached_property
+    def _starts(self) -> Integers:
+        """By level and code: the first code of its node."""
+        first = np.zeros_like(self.nodes)
+        for level, numbers in enumerate(self.nodes):
+            first[level] = np.searchsorted(numbers, numbers, "left")
+        return first
+
+    @cached_property
+    def _ends(self) -> Integers:
+        """By level and code: one past the last code of its node."""
+        ends = np.zeros_like(self.nodes)
+        for level, numbers in enumerate(self.nodes):
+            ends[level] = np.searchsorted(numbers, numbers, "right")
+        return ends
+
+    def below(self, low: Integers, high: Integers) -> Integers:
+        """The level below the lowest node that holds all codes from `low` to `high`; 0 for one code."""
+        apart = np.count_nonzero(self.nodes[:, low] != self.nodes[:, high], axis=0)
+        below: Integers = np.maximum(apart - 1, 0)
+        return below
+
+    def first(self, level: Integers, code: Integers) -> Integers:
+        """The first code of the node of a code at a level."""
+        codes: Integers = self._starts[level, code]
+        return codes
+
+    def last(self, level: Integers, code: Integers) -> Integers:
+        """The last code of the node of a code at a level."""
+        codes: Integers = self._ends[level, code] - 1
+        return codes
+
+    def widths(self, level: Integers, low: Integers, high: Integers) -> Integers:
+        """The codes from the first of the node of `low` at a level to the last of that of `high`."""
+        widths: Integers = self._ends[level, high] - self._starts[level, low]
+        return widths
+
+    def node_sizes(self, level: Integers, node: Integers) -> Integers:
+        """How many codes nodes have, each at its level."""
+        most = int(self.nodes.max()) + 1
+        sizes = np.stack([np.bincount(numbers, minlength=most) for numbers in self.nodes])
+        counts: Integers = sizes[level, node]
+        return counts
+
+    def penalty(self, low: Integers, high: Integers) -> Integers:
+        """What holding codes from `low` to `high` costs, from 0 to SCALE; one value costs nothing."""
+        widths = self.widths(self.below(low, high), low, high)
+        charged: Integers = (widths * SCALE // self.size) * (low != high)
+        return charged
+
+
+Attribute = OrderedAttribute | UnorderedAttribute | HierarchicalAttribute
 
 
 @dataclass(frozen=True, slots=True)

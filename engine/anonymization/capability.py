@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smalti.engine.anonymization.bounds import with_number
+from smalti.engine.anonymization.codebooks import hierarchies_of
 from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import InformationLoss, execute
 from smalti.engine.anonymization.explain import as_object, explain, notices_in, to_lines
@@ -146,7 +147,17 @@ class Anonymization(Capability[Plan, Written]):
         is_output = compiled.run_input.is_output
         inspection = inspect_rows(plan, compiled.source, table, is_output=is_output, with_counts=True)
         output = stage.output / file_name(plan.write.output, plan.write.format)
-        return Written(inspection, execute(plan, table, output, stage.link, watch.phase))
+        return Written(
+            inspection,
+            execute(
+                plan,
+                table,
+                output,
+                stage.link,
+                watch.phase,
+                hierarchies_of(compiled.source.description),
+            ),
+        )
 
     @contextmanager
     def production(self, under: RunUnder, compiled: Compiled[Plan], exact: Written) -> Iterator[Production]:
@@ -183,6 +194,7 @@ class _Verified(Production):
                 under.stage.link,
                 run_input.circumstances.withdrawn.known_form,
                 folder=under.stage.spill,
+                hierarchies=hierarchies_of(source.description),
             )
         except GuaranteeError:
             # A file that is another one by now breaks promises, too.

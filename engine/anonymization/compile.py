@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from smalti.engine.anonymization.bounds import chosen_bounds
+from smalti.engine.anonymization.codebooks import column_ladders
 from smalti.engine.backends.faults import cell, first_fault
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import (
@@ -17,6 +18,7 @@ from smalti.engine.binding.bound_columns import (
 from smalti.engine.binding.circumstances import NO_MORE, Circumstances, Options
 from smalti.engine.binding.kept_rows import keep_satisfying, leave_out_withdrawn
 from smalti.engine.binding.rows import RowBinder
+from smalti.engine.plan.hierarchies import DeclaredHierarchy, Masking, OrderedList, Prefixes
 from smalti.engine.plan.kinds import Kind, granted_kind
 from smalti.engine.plan.plan import (
     Apply,
@@ -34,7 +36,7 @@ from smalti.engine.plan.plan import (
 from smalti.engine.plan.respondents import ASSUMED, WAYS_TO_DECLARE
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.withdrawn import Withdrawn
-from smalti.errors import InternalError, PlanError, raise_all
+from smalti.errors import DataError, InternalError, PlanError, raise_all
 from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
@@ -161,6 +163,13 @@ def _transform(
             "exact first cuts, because whole domains are cut",
             "leave out --first-cuts",
         )
+    if options.sampled_fragments is not None and any(column.hierarchy for column in columns):
+        raise PlanError(
+            str(wanted.where),
+            "requested first cuts from a sample, but a quasi-identifier has a hierarchy",
+            "exact first cuts, because cuts along a hierarchy are not made in SQL",
+            "leave out --first-cuts",
+        )
     try:
         kind = transform_class(wanted.method, wanted.algorithm or MONDRIAN)
     except KeyError:
@@ -272,6 +281,20 @@ class _Compiler(BoundColumns[Anonymization]):
         said = self.source.description.column(name)
         declared = self.facts_of(name).datatype
         datatype = declared or Datatype.STRING
+        hierarchy = said.hierarchy if role is Role.QUASI_IDENTIFIER else None
+        if hierarchy is not None:
+            return self._along_hierarchy(
+                Column(
+                    name,
+                    column_iri(self.source, name),
+                    datatype,
+                    False,
+                    role,
+                    said.time_zone,
+                    hierarchy.in_plan,
+                ),
+                hierarchy,
+            )
         if role is Role.QUASI_IDENTIFIER:
             datatype = self._quasi_identifier_type(name, declared, said.time_zone)
         elif declared and declared.is_ordered:
@@ -286,6 +309,31 @@ class _Compiler(BoundColumns[Anonymization]):
             )
         inferred = role is Role.QUASI_IDENTIFIER and declared is None
         return Column(name, column_iri(self.source, name), datatype, inferred, role, said.time_zone)
+
+    def _along_hierarchy(self, column: Column, hierarchy: DeclaredHierarchy) -> Column:
+        """The column, once each of its values has a place in its hierarchy."""
+        problems = len(self.problems)
+        self._refuse_other_values(column.name, column.datatype, column.time_zone)
+        if len(self.problems) > problems:
+            return column
+        where = f"{self.source.description.source}, column `{column.name}`, hierarchy"
+        is_of_texts = isinstance(hierarchy.stated, Prefixes | Masking | OrderedList)
+        if is_of_texts and column.datatype.is_ordered:
+            self.problem(
+                where,
+                f"`{hierarchy.stated.kind}` is for texts, and the file's type is {column.datatype}",
+                "a column of texts",
+                "declare the datatype `string`, or another hierarchy",
+            )
+            return column
+        try:
+            book = make_codebook(
+                self.table.texts(column.name), column.datatype, column.time_zone, has_missing=False
+            )
+            column_ladders(column, book.texts, hierarchy.stated)
+        except DataError as error:
+            self.problem(where, error.problem, error.expected, error.way_out)
+        return column
 
     def _check_values(self, name: str, declared: Datatype, role: Role, zone: str | None) -> None:
         if role in (Role.UNLISTED, Role.RELEASED):

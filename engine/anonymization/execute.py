@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from smalti.engine.anonymization.fragments import Fragments, codebook_of
+from smalti.engine.anonymization.codebooks import NO_HIERARCHIES, Hierarchies, codebook_of
+from smalti.engine.anonymization.fragments import Fragments
 from smalti.engine.anonymization.label_sizes import check_labels, label_bytes
 from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding, StagedTable
 from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import GuaranteeError, InternalError
-from smalti.transforms.mondrian.algorithm import Algorithm, Generalised
+from smalti.transforms.mondrian.algorithm import Generalised
 from smalti.transforms.mondrian.algorithms import algorithm_of
 from smalti.transforms.partitions.merging import merged
 from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, Reference, SensitiveIncidence
@@ -38,24 +39,42 @@ class InformationLoss:
         return sum((loss for _, loss in self.by_column), Fraction(0)) / len(self.by_column)
 
 
-def execute(plan: Plan, table: StagedTable, output: Path, link: Path, phase: Phase) -> InformationLoss:
+def execute(
+    plan: Plan,
+    table: StagedTable,
+    output: Path,
+    link: Path,
+    phase: Phase,
+    hierarchies: Hierarchies = NO_HIERARCHIES,
+) -> InformationLoss:
     """Write the plan's output, and the private link from published row to input row.
 
     The output is the file of that name, or parts beside where that would be (`parts.part_of`).
 
+    Args:
+        plan: what to do.
+        table: the rows that take part.
+        output: of the published rows.
+        link: of the private link.
+        phase: is told what is going on.
+        hierarchies: those that the plan has the digests of.
+
     Raises:
         GuaranteeError: not even the whole table in one class meets what the plan promises.
+        DataError: values have no place in their hierarchy.
         PlanError: the labels would be far longer than what they stand for (see `label_sizes`).
         BackendError: the machine.
     """
     phase("frequencies")
     algorithm = algorithm_of(plan.apply.transform)
-    loss = _execute_in_fragments(plan, algorithm, table, output, link, phase)
+    loss = _execute_in_fragments(
+        plan, Fragments(plan, algorithm, table, hierarchies), table, output, link, phase
+    )
     if loss is not None:
         return loss
     weighs = weighs_values(plan.apply.transform.guarantee.requirements)
     frequencies = table.frequencies(plan, counts_values=weighs)
-    problem, books = _problem(plan, frequencies)
+    problem, books = _problem(plan, frequencies, hierarchies)
     problem, tuple_of = _merged(problem, books)
     phase("generalise")
     generalised = algorithm.generalised(problem)
@@ -72,13 +91,12 @@ def execute(plan: Plan, table: StagedTable, output: Path, link: Path, phase: Pha
 
 
 def _execute_in_fragments(
-    plan: Plan, algorithm: Algorithm, table: StagedTable, output: Path, link: Path, phase: Phase
+    plan: Plan, fragments: Fragments, table: StagedTable, output: Path, link: Path, phase: Phase
 ) -> InformationLoss | None:
     """The same from facts, with several kernels; None where one kernel takes the frequency table."""
-    most = 1
+    most, algorithm = 1, algorithm_of(plan.apply.transform)
     if algorithm.takes_first_cuts:
         most = plan.apply.transform.cut_terms.sampled_fragments or table.most_fragments(plan)
-    fragments = Fragments(plan, algorithm, table)
     count = fragments.cut(most) if most > 1 or algorithm.divides_tuples else 1
     if count == 1 and not algorithm.divides_tuples:
         return None
@@ -124,18 +142,20 @@ def _recoding(
     return Recoding(generalised.portions.classes, pa.table(columns, names=list(names))), warnings
 
 
-def _problem(plan: Plan, frequencies: Frequencies) -> tuple[Problem, list[Codebook]]:
+def _problem(
+    plan: Plan, frequencies: Frequencies, hierarchies: Hierarchies
+) -> tuple[Problem, list[Codebook]]:
     transform = plan.apply.transform
     encoded = [
-        _by_value(plan, name, column)
+        _by_value(plan, name, column, hierarchies)
         for name, column in zip(transform.quasi_identifiers, frequencies.tuples, strict=True)
     ]
     respondents = None
     if frequencies.respondents is not None:
         tuples, people = frequencies.respondents
-        respondents = Incidence(tuples, _respondents(plan, people))
+        respondents = Incidence(tuples, _respondents(plan, people, hierarchies))
     sensitive = tuple(
-        _sensitive(plan, name, holders)
+        _sensitive(plan, name, holders, hierarchies)
         for name, holders in zip(transform.sensitive, frequencies.sensitive, strict=True)
     )
     problem = Problem(
@@ -162,12 +182,12 @@ def _merged(problem: Problem, books: list[Codebook]) -> tuple[Problem, Integers]
     return merged(problem, codes, tuple_of), tuple_of
 
 
-def _by_value(plan: Plan, name: str, column: Coded) -> tuple[Codebook, Integers]:
+def _by_value(plan: Plan, name: str, column: Coded, hierarchies: Hierarchies) -> tuple[Codebook, Integers]:
     """The codebook of a column, and the code of each of its values: `1` and `1.0` have one code."""
     present, places = _occurring(column.codes)
     has_missing = len(present) > 0 and present[0] == MISSING
     texts = column.texts.take(pa.array(present[int(has_missing) :] - 1))
-    book = codebook_of(plan, name, texts, has_missing=has_missing)
+    book = codebook_of(plan, name, texts, hierarchies, has_missing=has_missing)
     codes = np.concatenate(([MISSING], book.codes)) if has_missing else book.codes
     return book, codes[places]
 
@@ -179,9 +199,9 @@ def _occurring(codes: Integers) -> tuple[Integers, Integers]:
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
 
 
-def _sensitive(plan: Plan, name: str, holders: Holders) -> SensitiveIncidence:
-    who = None if holders.respondents is None else _respondents(plan, holders.respondents)
-    values, totals = _numbers(plan, name, holders.values), None
+def _sensitive(plan: Plan, name: str, holders: Holders, hierarchies: Hierarchies) -> SensitiveIncidence:
+    who = None if holders.respondents is None else _respondents(plan, holders.respondents, hierarchies)
+    values, totals = _numbers(plan, name, holders.values, hierarchies), None
     if holders.rows is not None and who is not None:
         of_person = np.zeros(int(who.max(initial=0)) + 1, np.int64)
         np.add.at(of_person, who, holders.rows)  # each row is of one value
@@ -189,15 +209,15 @@ def _sensitive(plan: Plan, name: str, holders: Holders) -> SensitiveIncidence:
     return SensitiveIncidence(holders.tuples, values, who, holders.rows, totals)
 
 
-def _respondents(plan: Plan, people: Coded) -> Integers:
+def _respondents(plan: Plan, people: Coded, hierarchies: Hierarchies) -> Integers:
     respondent = plan.read.respondent
     if not isinstance(respondent, RespondentColumn):
         raise InternalError("respondents were counted where each row is another")
-    return _numbers(plan, respondent.column, people)
+    return _numbers(plan, respondent.column, people, hierarchies)
 
 
-def _numbers(plan: Plan, name: str, column: Coded) -> Integers:
+def _numbers(plan: Plan, name: str, column: Coded, hierarchies: Hierarchies) -> Integers:
     """A number for each distinct value; missing is a value of its own. Which number does not matter."""
     if plan.column(name).datatype.is_ordered:
-        return _by_value(plan, name, column)[1]
+        return _by_value(plan, name, column, hierarchies)[1]
     return column.codes

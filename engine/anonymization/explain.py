@@ -140,8 +140,14 @@ def _what(plan: Plan, column: Column) -> str:
         return "dropped (used only to identify respondents)" if counted else "dropped"
     if column.role is not Role.QUASI_IDENTIFIER:
         return "kept as it is"
-    form = "sets of values" if column.datatype is Datatype.STRING else "ranges"
     source = "inferred" if column.is_inferred else "declared"
+    if column.hierarchy is not None:
+        derived = ", made from the data" if column.hierarchy.is_derived else ""
+        return (
+            f"generalised to nodes of a hierarchy ({column.hierarchy.kind},"
+            f" {column.hierarchy.levels} levels above the values{derived})"
+        )
+    form = "sets of values" if column.datatype is Datatype.STRING else "ranges"
     return f"generalised to {form} ({column.datatype}, {source})"
 
 
@@ -169,7 +175,7 @@ def notices_in(plan: Plan) -> tuple[Notice, ...]:
     ranges = [
         column.name
         for column in plan.read.columns
-        if column.role is Role.QUASI_IDENTIFIER and column.datatype.is_ordered
+        if column.role is Role.QUASI_IDENTIFIER and column.is_published_as_ranges
     ]
     if ranges:
         text = "ends of ranges, the extremes too, are values of real people"
@@ -192,12 +198,18 @@ def _of_sets(plan: Plan) -> Iterator[Notice]:
     sets = [
         column
         for column in plan.read.columns
-        if column.role is Role.QUASI_IDENTIFIER and not column.datatype.is_ordered
+        if column.role is Role.QUASI_IDENTIFIER
+        and not column.is_published_as_ranges
+        and column.hierarchy is None
     ]
     guessed = tuple(column.name for column in sets if column.is_inferred)
     if sets:
         text = "sets list every value of a class, exactly"
         yield Notice(text, tuple(column.name for column in sets))
+    nodes = tuple(column.name for column in plan.read.columns if column.hierarchy is not None)
+    if nodes:
+        text = "a class with some of a node's children lists them, values too where these are its children"
+        yield Notice(text, nodes)
     if guessed:
         yield Notice(
             "treated as text, because not every value is a number, an ISO date or an ISO date-time; if this"

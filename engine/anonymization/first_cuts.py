@@ -28,10 +28,11 @@ from smalti.engine.anonymization.sides import (
     counts_of,
 )
 from smalti.engine.backends.relations import Relations
+from smalti.errors import InternalError
 from smalti.transforms.base import CutScore
 from smalti.transforms.partitions.entropy import concentration
 from smalti.transforms.partitions.weights import ValueScale
-from smalti.transforms.problem import SCALE, Attribute, Integers, OrderedAttribute
+from smalti.transforms.problem import SCALE, Attribute, Integers, OrderedAttribute, UnorderedAttribute
 
 WINDOW: Final = 4096
 """Places of one partition that are looked at one by one, to begin with; 8 or more."""
@@ -179,9 +180,7 @@ class FirstCuts:
 
     def _shape(self, tuples: int, windows: tuple[Window, ...]) -> _Shape:
         spans = [
-            min(int(attribute.positions[window.high] - attribute.positions[window.low]), SCALE)
-            if isinstance(attribute, OrderedAttribute)
-            else int(attribute.penalty(np.array(window.high)))
+            _span(attribute, window)
             for attribute, window in zip(self._terms.attributes, windows, strict=True)
         ]
         return _Shape(tuples, np.array(spans, np.int64), windows)
@@ -352,3 +351,13 @@ class FirstCuts:
 
     def _take(self, query: str, *order: str) -> Columns:
         return columns_of(self._relations, query, *order)
+
+
+def _span(attribute: Attribute, window: Window) -> int:
+    """The penalty of an attribute, from 0 to SCALE."""
+    match attribute:
+        case OrderedAttribute():
+            return min(int(attribute.positions[window.high] - attribute.positions[window.low]), SCALE)
+        case UnorderedAttribute():
+            return int(attribute.penalty(np.array(window.high)))
+    raise InternalError("a table was to be cut along a hierarchy in SQL")

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from smalti.engine.anonymization import cut_queries as queries
+from smalti.engine.anonymization.codebooks import Hierarchies, codebook_of
 from smalti.engine.anonymization.cut_queries import FACTS, Division
 from smalti.engine.anonymization.first_cuts import FirstCuts, Terms
 from smalti.engine.anonymization.recoder import Recoder
@@ -24,12 +25,12 @@ from smalti.engine.backends.keys import Packing
 from smalti.engine.backends.publication import Piece
 from smalti.engine.backends.staged import STAGED, StagedTable, generalised_runs
 from smalti.engine.plan.plan import Plan, RespondentColumn
-from smalti.errors import DataError, InternalError
+from smalti.errors import InternalError
 from smalti.transforms.mondrian.algorithm import Algorithm
 from smalti.transforms.partitions.weights import ValueScale
 from smalti.transforms.problem import SCALE, Reference
 from smalti.transforms.requirements.registry import weighs_values
-from smalti.transforms.values.texts import Codebook, ValueFormError, make_codebook
+from smalti.transforms.values.texts import Codebook
 
 MOST_CLASSES: Final = 1 << 22
 """Whose labels are looked up here while rows are written."""
@@ -40,27 +41,15 @@ _CLASSES: Final = "classes"
 _TURNS: Final = "turns"
 
 
-def codebook_of(plan: Plan, name: str, texts: pa.Array, *, has_missing: bool) -> Codebook:
-    """The codebook of a column's distinct texts, as a plan says that they are read.
-
-    Raises:
-        DataError: one of them is no value of the column's datatype.
-    """
-    said = plan.column(name)
-    try:
-        return make_codebook(texts, said.datatype, said.time_zone, has_missing)
-    except ValueFormError:
-        raise DataError(
-            f"column `{name}`", f"a value is not a valid {said.datatype}", "the plan's datatype"
-        ) from None
-
-
 class Fragments:
     """The rows of a table as facts about tuples, in fragments that one kernel each can take."""
 
-    def __init__(self, plan: Plan, algorithm: Algorithm, table: StagedTable) -> None:
+    def __init__(
+        self, plan: Plan, algorithm: Algorithm, table: StagedTable, hierarchies: Hierarchies
+    ) -> None:
         transform = plan.apply.transform
         self._plan, self._table, self._transform = plan, table, transform
+        self._hierarchies = hierarchies
         self._algorithm, self._cut_terms = algorithm, transform.cut_terms
         self._names = transform.quasi_identifiers
         self._who = (
@@ -97,8 +86,8 @@ class Fragments:
         """
         self._make_facts()
         judges = side_judges_of(self._transform.guarantee.requirements)
-        if judges is None:
-            return self._count
+        if judges is None or any(book.hierarchy is not None for book in self.books):
+            return self._count  # SQL cuts along no hierarchy: one kernel takes the whole table
         relations, terms = self._table.relations, self._terms
         if self._cut_terms.sampled_fragments is None:
             self._count = FirstCuts(relations, terms).cut(fragments)
@@ -175,7 +164,7 @@ class Fragments:
         return f"JOIN {relation} ON {STAGED}.{column} = {relation}.c"
 
     def _book(self, name: str, texts: pa.Array, *, has_missing: bool) -> Codebook:
-        return codebook_of(self._plan, name, texts, has_missing=has_missing)
+        return codebook_of(self._plan, name, texts, self._hierarchies, has_missing=has_missing)
 
     def generalise(self) -> tuple[Fraction, ...] | None:
         """Run the kernel on each fragment.

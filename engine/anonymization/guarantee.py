@@ -10,7 +10,7 @@ from smalti.engine.anonymization.stated_requirements import (
 )
 from smalti.engine.plan.guarantees import DATASET, Json
 from smalti.engine.plan.kinds import Kind
-from smalti.engine.plan.plan import Plan, Role
+from smalti.engine.plan.plan import Column, Plan, Role
 from smalti.engine.plan.published_columns import DeclaredType, LabelForm, PublishedColumn
 from smalti.transforms.base import Datatype, Guarantee
 from smalti.transforms.requirements.registry import judges_of
@@ -110,17 +110,23 @@ def text_columns(plan: Plan) -> tuple[str, ...]:
     return tuple(
         column.name
         for column in plan.read.columns
-        if column.role is Role.QUASI_IDENTIFIER and not column.datatype.is_ordered
+        if column.role is Role.QUASI_IDENTIFIER
+        and not column.is_published_as_ranges
+        and column.hierarchy is None
     )
 
 
 def label_forms(plan: Plan) -> tuple[ColumnForm, ...]:
     """How each generalised column is published; nothing but what its labels show."""
-    texts = text_columns(plan)
     return tuple(
-        ColumnForm(name, LabelForm.SETS if name in texts else LabelForm.RANGES)
-        for name in plan.apply.transform.quasi_identifiers
+        ColumnForm(name, _form_of(plan.column(name))) for name in plan.apply.transform.quasi_identifiers
     )
+
+
+def _form_of(column: Column) -> LabelForm:
+    if column.hierarchy is not None:
+        return LabelForm.NODES
+    return LabelForm.RANGES if column.is_published_as_ranges else LabelForm.SETS
 
 
 def declared_types(plan: Plan) -> tuple[DeclaredType, ...]:
@@ -128,8 +134,10 @@ def declared_types(plan: Plan) -> tuple[DeclaredType, ...]:
     declared = (
         DeclaredType(
             column.name,
-            column.datatype if column.datatype.is_ordered and not column.is_inferred else None,
-            column.time_zone if column.datatype is Datatype.DATETIME else None,
+            column.datatype if column.is_published_as_ranges and not column.is_inferred else None,
+            column.time_zone
+            if column.is_published_as_ranges and column.datatype is Datatype.DATETIME
+            else None,
         )
         for column in map(plan.column, plan.write.columns)
     )

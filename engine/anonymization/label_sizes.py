@@ -78,7 +78,8 @@ def foreseen(plan: Plan, table: StagedTable) -> tuple[str, ...]:
         column.name
         for column in plan.read.columns
         if column.role is Role.QUASI_IDENTIFIER
-        and not column.datatype.is_ordered
+        and not column.is_published_as_ranges
+        and column.hierarchy is None
         and guarantee.k > MOST_GROWTH
         and len(table.texts(column.name)) > MOST_GROWTH
     ]
@@ -93,5 +94,5 @@ def foreseen(plan: Plan, table: StagedTable) -> tuple[str, ...]:
 def _sets(plan: Plan) -> str:
     """The columns whose labels are sets; all quasi-identifiers where there are none."""
     names = plan.apply.transform.quasi_identifiers
-    sets = [name for name in names if not plan.column(name).datatype.is_ordered]
+    sets = [name for name in names if not plan.column(name).is_published_as_ranges]
     return ", ".join(f"`{name}`" for name in sets or names)

@@ -3,6 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
+from smalti.engine.anonymization.codebooks import hierarchies_of
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.anonymization.guarantee import ClassGuarantee
 from smalti.engine.backends.base import Backend
@@ -43,6 +44,7 @@ def check_published(published: Published, guarantee: ClassGuarantee) -> Publishe
 def content_again(plan: Plan, source: Source, backend: Backend, place: Path, withdrawn: Withdrawn) -> str:
     """As `Capability.content_again`: everything is repeated, the verification too."""
     written, link = place / "again", place / "link"
+    hierarchies = hierarchies_of(source.description)
     written.mkdir()
     with closing(backend.open(source, place / "spill")) as table:
         if table.contents.header != tuple(column.name for column in plan.read.columns):
@@ -50,10 +52,12 @@ def content_again(plan: Plan, source: Source, backend: Backend, place: Path, wit
                 source.path.name, "its columns differ from those of the plan", "the same header"
             )
         leave_out_rows(plan, table, withdrawn)
-        execute(plan, table, written / "published", link, lambda _: None)
+        execute(plan, table, written / "published", link, lambda _: None, hierarchies)
     original = Original(source.path, source.format, source.parts)
     output = Output.in_folder(written, plan.write.format)
-    verify_run(plan, original, output, link, withdrawn.known_form, folder=place / "spill")
+    verify_run(
+        plan, original, output, link, withdrawn.known_form, folder=place / "spill", hierarchies=hierarchies
+    )
     return content_digest(output.paths, plan.write.format)
 
 

@@ -18,10 +18,21 @@ def fields_of(node: object) -> dict[str, Any]:
     if not is_dataclass(node) or isinstance(node, type):
         raise InternalError("a node of a plan must be a dataclass")
     values: dict[str, Any] = json.loads(json.dumps(asdict(node), default=str))
+    _leave_out_defaults(node, values)
+    return values
+
+
+def _leave_out_defaults(node: object, values: Any) -> None:
+    """Remove the fields that are left out at their default, of a node and of those inside it."""
+    if isinstance(node, tuple):
+        for inner, content in zip(node, values, strict=True):
+            _leave_out_defaults(inner, content)
+    if not is_dataclass(node) or isinstance(node, type):
+        return
     for field in fields(node):
+        _leave_out_defaults(getattr(node, field.name), values[field.name])
         if LEFT_OUT_AT_DEFAULT.items() <= field.metadata.items() and values[field.name] == field.default:
             del values[field.name]
-    return values
 
 
 def content_of(node: object) -> dict[str, Any]:

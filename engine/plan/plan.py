@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
+from smalti.engine.plan.hierarchies import ColumnHierarchy
 from smalti.engine.plan.html import ShownInNotebooks
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.nodes import Steps, fields_of, node_of
@@ -58,6 +59,13 @@ class Column:
     role: Role
     time_zone: str | None = None
     """IANA name: the zone of date-times that state none."""
+    hierarchy: ColumnHierarchy | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """Of a quasi-identifier that is generalised along one; None: as its datatype says."""
+
+    @property
+    def is_published_as_ranges(self) -> bool:
+        """Whether its labels are ranges, if it is generalised; otherwise they are sets."""
+        return self.datatype.is_ordered and self.hierarchy is None
 
 
 @dataclass(frozen=True, slots=True)

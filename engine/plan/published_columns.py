@@ -13,6 +13,8 @@ class LabelForm(StrEnum):
 
     RANGES = "ranges"
     SETS = "sets of exact values"
+    NODES = "nodes of a hierarchy"
+    """Alone or in sets, which are written as those of values."""
 
 
 @dataclass(frozen=True, slots=True)

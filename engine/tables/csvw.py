@@ -16,6 +16,7 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field,
 
 from smalti.engine.tables.csvw_dialect import read_dialect
 from smalti.engine.tables.csvw_formats import stated_format
+from smalti.engine.tables.csvw_hierarchies import ALTERNATIVES, HierarchyForm, declared_hierarchy
 from smalti.engine.tables.csvw_values import Stated, bounds, public_values, unit
 from smalti.engine.tables.description import ColumnDescription, Description
 from smalti.engine.tables.formats import NumberFormat
@@ -32,8 +33,9 @@ _PROPERTIES = (
     "csvw-eo:bounds.maxLength", "csvw-eo:public.maxNumPartitions", "csvw-eo:bounds.maxContributions",
     "csvw-eo:bounds.maxGroupsPerUnit", "csvw-eo:public.partitions", "csvw-eo:keyValues",
     "csvw-eo:predicate", "csvw-eo:partitionValue", "csvw-eo:lowerBound", "csvw-eo:upperBound",
-    "smalti:unit", "smalti:imageWidth", "smalti:imageHeight", "smalti:derivedFromData", "base", "minimum",
-    "maximum",
+    "smalti:unit", "smalti:imageWidth", "smalti:imageHeight", "smalti:derivedFromData",
+    "smalti:hierarchy", "file", "separator", "rule", "width", "start", "fanOut", "units", "lengths", "from",
+    "values", "derivedFromData", "base", "minimum", "maximum",
 )  # fmt: skip
 _FOR_PEOPLE = ("dc:", "dct:", "dcterms:", "schema:", "rdfs:", "skos:", "dcat:", "prov:")
 _NOTES = {"titles", "notes", "@type", "@id", "description", "comment"}
@@ -134,6 +136,9 @@ class _Column(_Strict):
         int | None, Field(validation_alias=AliasChoices(*_smalti("imageHeight")), ge=1, le=_LARGEST)
     ] = None
     is_derived: Annotated[bool, Field(validation_alias=AliasChoices(*_smalti("derivedFromData")))] = False
+    hierarchy: Annotated[
+        HierarchyForm | None, Field(validation_alias=AliasChoices(*_smalti("hierarchy")))
+    ] = None
 
 
 class _Schema(_Strict):
@@ -209,7 +214,7 @@ def read_metadata(path: Path) -> tuple[Description, str]:
             name, "`url` leaves the folder", "the name of a file beside this one", "correct `url`"
         )
     described = replace(
-        _description(name, document),
+        _description(path, document),
         key=_key(name, document),
         most_rows=document.most_rows,
         most_contributions=document.most_contributions,
@@ -263,7 +268,16 @@ def _not_understood(name: str, error: Exception) -> SmaltiError:
     )
 
 
-_ALTERNATIVES = ("str", "int", "decimal", "list[str]", "_Datatype", "_NumberFormat", "_Reference")
+_ALTERNATIVES = (
+    "str",
+    "int",
+    "decimal",
+    "list[str]",
+    "_Datatype",
+    "_NumberFormat",
+    "_Reference",
+    *ALTERNATIVES,
+)
 
 
 def _fault(place: tuple[int | str, ...], kind: str) -> str:
@@ -282,10 +296,10 @@ def _fault(place: tuple[int | str, ...], kind: str) -> str:
     return f"`{last}`{where} has a value of the wrong type"
 
 
-def _description(name: str, document: _Metadata) -> Description:
-    schema = document.table_schema
+def _description(path: Path, document: _Metadata) -> Description:
+    name, schema = path.name, document.table_schema
     inherited = document.null if schema.null is None else schema.null
-    columns = tuple(_column(name, column, inherited) for column in schema.columns)
+    columns = tuple(_column(path, column, inherited) for column in schema.columns)
     names = [column.name for column in columns]
     if len(set(names)) < len(names):
         raise DataError(name, "a column is described twice", "each column once", "remove one of the two")
@@ -328,9 +342,9 @@ def _key(name: str, document: _Metadata) -> tuple[str, ...]:
     return names
 
 
-def _column(name: str, column: _Column, inherited: _Nulls) -> ColumnDescription:
+def _column(path: Path, column: _Column, inherited: _Nulls) -> ColumnDescription:
     base = column.datatype.base if isinstance(column.datatype, _Datatype) else column.datatype
-    where = f"{name}, column `{column.name}`"
+    where = f"{path.name}, column `{column.name}`"
     if base is not None and base not in _DATATYPES:
         implemented = ", ".join(sorted(_DATATYPES))
         close = difflib.get_close_matches(base, _DATATYPES, n=1)
@@ -370,6 +384,9 @@ def _column(name: str, column: _Column, inherited: _Nulls) -> ColumnDescription:
         column.most_groups, column.is_derived, _image_size(where, column),
         _nulls(inherited if column.null is None else column.null),
         stated_format(where, base or "string", datatype or Datatype.STRING, _written(derived.format)),
+        None
+        if column.hierarchy is None
+        else declared_hierarchy(where, column.hierarchy, path.parent, datatype),
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 
+from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.tables.csvw_dialect import Dialect
 from smalti.engine.tables.formats import Format
@@ -50,6 +51,8 @@ class ColumnDescription:
     """The texts that say that there is no value; the empty text always does."""
     format: Format | None = None
     """How its values are written; None: as the datatype says, in the canonical form."""
+    hierarchy: DeclaredHierarchy | None = None
+    """Along which its values are generalised; None: as the datatype says."""
 
 
 @dataclass(frozen=True, slots=True)

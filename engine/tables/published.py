@@ -181,7 +181,7 @@ def _typed(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
             return _kept(column, texts, reading)
         case LabelForm.RANGES:
             return _ranges(column, texts, reading)
-        case LabelForm.SETS:
+        case LabelForm.SETS | LabelForm.NODES:
             return _sets(texts, reading)
         case _:
             assert_never(column.form)

@@ -5,18 +5,20 @@ row of nine columns (a million rows: 400 MB), where `verify_run` needs the same 
 command does so: `smalti verify --data` runs the plan again, and verifies it through the link.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.plan import OneRowEach, Plan, RespondentColumn
 from smalti.engine.verify.classes import Diversity, Groups, diversity, group, least_respondents
 from smalti.engine.verify.columns import MISSING, Batch, Codes, Table, broken, gathered
 from smalti.engine.verify.distributions import DistributionRecount, Held
 from smalti.engine.verify.form import Order
-from smalti.engine.verify.labels import Coverage, by_value, coverage
+from smalti.engine.verify.labels import Coverage, by_value
+from smalti.engine.verify.nodes import coverage
 from smalti.engine.verify.promise import (
     Counted,
     Promise,
@@ -42,7 +44,11 @@ _CHUNK: Final = 4_000_000
 
 
 def verify_against(
-    plan: Plan, original: Original, output: Output, is_withdrawn: IsWithdrawn | None = None
+    plan: Plan,
+    original: Original,
+    output: Output,
+    is_withdrawn: IsWithdrawn | None = None,
+    hierarchies: Mapping[str, DeclaredHierarchy] | None = None,
 ) -> Verification | PublishedCheck:
     """Repeat the checks of a run with the owner's data, without the link.
 
@@ -69,7 +75,13 @@ def verify_against(
             output.path.name, "rows were lost or added", "as many rows as the plan keeps of the original"
         )
     classes = _classes(promise, published)
-    belongs = _only_classes(plan, promise, owned, published, classes)
+    labels = [
+        coverage(
+            plan.column(name), owned.columns[name], published.columns[name], (hierarchies or {}).get(name)
+        )
+        for name in promise.quasi_identifiers
+    ]
+    belongs = _only_classes(promise, owned, published, classes, labels)
     _check_same_rows(promise, owned, published, belongs, classes)
     if belongs is None:
         values = [published.columns[name].codes for name in promise.sensitive]
@@ -192,11 +204,10 @@ def _unmet_by_weights(
 
 
 def _only_classes(
-    plan: Plan, promise: Promise, owned: Table, published: Table, classes: Groups
+    promise: Promise, owned: Table, published: Table, classes: Groups, labels: list[Coverage]
 ) -> Codes | None:
     """The class of each original row, or None if some row fits several or the search is too long."""
     names = promise.quasi_identifiers
-    labels = [coverage(plan.column(name), owned.columns[name], published.columns[name]) for name in names]
     if not names:
         return np.zeros(owned.rows, np.int64)
     tuples = group([owned.columns[name].codes for name in names])

@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.plan import Column
 from smalti.engine.verify.columns import MISSING, ArrowArray, Coded, Codes, broken, numbered, pc
-from smalti.engine.verify.labels import Coverage, coverage
+from smalti.engine.verify.labels import Coverage
+from smalti.engine.verify.nodes import coverage
 from smalti.engine.verify.read import Link
 from smalti.engine.verify.stage import Arrays, Extent, Part, StagedColumn, StagedTable
 
@@ -271,7 +273,13 @@ class IsKept(Check):
 class IsCovered(Check):
     """Each label of a quasi-identifier covers its original."""
 
-    def __init__(self, column: Column, original: StagedColumn, published: StagedColumn) -> None:
+    def __init__(
+        self,
+        column: Column,
+        original: StagedColumn,
+        published: StagedColumn,
+        hierarchy: DeclaredHierarchy | None = None,
+    ) -> None:
         """Read all labels, if they are few.
 
         Raises:
@@ -280,6 +288,7 @@ class IsCovered(Check):
         """
         self.original = column.name
         self._column = column
+        self._hierarchy = hierarchy
         self._original = original
         self._published = published
         self._claims: Coverage | None = None
@@ -287,7 +296,7 @@ class IsCovered(Check):
         """Whether each pair of a label and an original occurs."""
         self._width = len(original.values) + 1
         if not (original.is_wide or published.is_wide):
-            self._claims = coverage(column, original.coded, published.coded)
+            self._claims = coverage(column, original.coded, published.coded, hierarchy)
             if self._width * (len(published.values) + 1) <= _LARGEST_SQUARE:
                 self._pairs = np.zeros(self._width * (len(published.values) + 1), bool)
 
@@ -311,7 +320,7 @@ class IsCovered(Check):
         # Equal texts side by side do no harm where each is read as a value; to read them takes less time
         # than to find the different ones.
         before = _each(texts) if self._column.datatype.is_ordered else numbered(texts).coded
-        claims = coverage(self._column, before, after)
+        claims = coverage(self._column, before, after, self._hierarchy)
         self._require(claims, after.codes, before.codes + 1)
 
     def finish(self) -> None:

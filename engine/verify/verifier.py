@@ -11,7 +11,7 @@ permutation. Messages name columns and promises, never a value or a count.
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +22,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.plan import OneRowEach, Plan, RespondentColumn
 from smalti.engine.verify.against import verify_against
 from smalti.engine.verify.columns import TEXT, Batch, Codes, Numbered, Table, broken
@@ -62,6 +63,7 @@ __all__ = [
     "verify_run",
 ]
 
+NO_HIERARCHIES: Final[Mapping[str, DeclaredHierarchy]] = {}
 _KNOWN_FORMS: Final = 1 << 17
 
 
@@ -79,7 +81,7 @@ class Sizes:
     """What the count of classes holds before it spills, as DuckDB writes sizes."""
 
 
-def verify_run(
+def verify_run(  # noqa: PLR0913 (what a run has)
     plan: Plan,
     original: Original,
     output: Output,
@@ -87,6 +89,7 @@ def verify_run(
     is_withdrawn: IsWithdrawn | None = None,
     *,
     folder: Path | None = None,
+    hierarchies: Mapping[str, DeclaredHierarchy] = NO_HIERARCHIES,
 ) -> Verification:
     """Check every promise of a run on the bytes that it wrote.
 
@@ -110,6 +113,7 @@ def verify_run(
         is_withdrawn: tells whose rows must not be published; None: nobody withdrew.
         folder: a private place for what does not fit into memory, to be removed by the caller; None: one
             is made, and removed.
+        hierarchies: by column, those that the plan has the digests of.
 
     Raises:
         GuaranteeError: a promise is broken.
@@ -117,7 +121,7 @@ def verify_run(
         BackendError: a file cannot be opened, or no memory or no disk is left.
     """
     with _private(folder) as place:
-        return verify_in(place, plan, original, output, link, is_withdrawn, Sizes())
+        return verify_in(place, plan, original, output, link, is_withdrawn, Sizes(), hierarchies)
 
 
 def verify_in(  # noqa: PLR0913, PLR0917 (`verify_run` with two more)
@@ -128,9 +132,10 @@ def verify_in(  # noqa: PLR0913, PLR0917 (`verify_run` with two more)
     link: Path,
     is_withdrawn: IsWithdrawn | None,
     sizes: Sizes,
+    hierarchies: Mapping[str, DeclaredHierarchy] = NO_HIERARCHIES,
 ) -> Verification:
     """As `verify_run`, in an empty private folder, with so much in memory at a time."""
-    return _Run(plan, place, sizes).verified(original, output, link, is_withdrawn)
+    return _Run(plan, place, sizes, hierarchies).verified(original, output, link, is_withdrawn)
 
 
 def verify_published(
@@ -227,6 +232,7 @@ class _Run:
     plan: Plan
     place: Path
     sizes: Sizes
+    hierarchies: Mapping[str, DeclaredHierarchy]
 
     def verified(
         self, original: Original, output: Output, link: Path, is_withdrawn: IsWithdrawn | None
@@ -254,7 +260,8 @@ class _Run:
         plan, before, after = self.plan, granted.table.columns, published.table.columns
         checks: list[Check] = [IsKept(name, before[name], after[name]) for name in promise.kept]
         checks += [
-            IsCovered(plan.column(name), before[name], after[name]) for name in promise.quasi_identifiers
+            IsCovered(plan.column(name), before[name], after[name], self.hierarchies.get(name))
+            for name in promise.quasi_identifiers
         ]
         keys = published.keys(promise)
         with closing(ClassCount(self.place, memory=self.sizes.count)) as count:

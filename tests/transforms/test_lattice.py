@@ -25,9 +25,9 @@ from smalti.transforms.base import (
 from smalti.transforms.lattice import full_domain as searching
 from smalti.transforms.lattice.full_domain import SUPPRESSED, FullDomain, full_domain
 from smalti.transforms.lattice.grid import Node, minimal, nodes_that_meet
-from smalti.transforms.lattice.levels import Levels, UnevenLevelsError
 from smalti.transforms.lattice.measures import Measure
 from smalti.transforms.problem import Problem, UnorderedAttribute
+from smalti.transforms.values.levels import Levels, UnevenLevelsError
 
 __all__ = ["toys"]
 pytestmark = pytest.mark.usefixtures("toys")

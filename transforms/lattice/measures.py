@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 
 from smalti.errors import InternalError
-from smalti.transforms.lattice.levels import Levels
 from smalti.transforms.lattice.rolled_up import RolledUp
 from smalti.transforms.problem import SCALE, Flags, Integers, Problem
+from smalti.transforms.values.levels import Levels
 
 LOGARITHM_UNIT: Final = 1 << 40
 """Logarithms are whole multiples of 2^-40."""

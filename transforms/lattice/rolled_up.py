@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from smalti.transforms.lattice.grid import Node
-from smalti.transforms.lattice.levels import Levels
 from smalti.transforms.partitions.layout import order_by
 from smalti.transforms.partitions.merging import distinct, held
 from smalti.transforms.problem import Flags, Incidence, Integers, Problem, SensitiveIncidence
+from smalti.transforms.values.levels import Levels
 
 _WORTH_KEEPING = 2
 """How many times smaller than its source a table is, at least, before it is kept."""

@@ -31,6 +31,7 @@ from smalti.transforms.partitions.weights import ColumnWeights
 from smalti.transforms.problem import (
     SCALE,
     Flags,
+    HierarchicalAttribute,
     Integers,
     OrderedAttribute,
     Problem,
@@ -230,10 +231,15 @@ class Scene:
     def line(self, attribute: int) -> Line:
         """Lay the batch out along an attribute.
 
-        Values without an order stand by falling weight in their partition, then by code.
+        Values without an order stand by falling weight in their partition, then by code; those of one child
+        of the lowest node that holds a partition's values are one group.
         """
-        if isinstance(self.problem.attributes[attribute], OrderedAttribute):
+        kind = self.problem.attributes[attribute]
+        if isinstance(kind, OrderedAttribute):
             return self.by_code(attribute)
+        if isinstance(kind, HierarchicalAttribute):
+            below = kind.below(*self._extremes(attribute))[self.batch.node]
+            return lay_out(self.batch, kind.nodes[below, self.codes(attribute)])
         return by_weight(self.batch, self.by_code(attribute), self.weights)
 
     @property
@@ -270,10 +276,11 @@ class Scene:
 
     def spans(self, attribute: int) -> Integers:
         """By partition: the penalty of the attribute, from 0 to SCALE."""
-        starts, kind = self.batch.starts[:-1], self.problem.attributes[attribute]
-        codes = self.codes(attribute)
+        kind, codes = self.problem.attributes[attribute], self.codes(attribute)
+        if isinstance(kind, HierarchicalAttribute):
+            return kind.penalty(*self._extremes(attribute))
         if isinstance(kind, OrderedAttribute):
-            least, largest = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
+            least, largest = self._extremes(attribute)
             reach: Integers = kind.positions[largest] - kind.positions[least]
             return np.minimum(reach, SCALE)
         width = int(codes.max()) + 1
@@ -283,6 +290,12 @@ class Scene:
         is_there = np.zeros((self.batch.size, width), np.bool_)
         is_there.ravel()[self.batch.node * width + codes] = True
         return kind.penalty(np.count_nonzero(is_there, axis=1))
+
+    def _extremes(self, attribute: int) -> tuple[Integers, Integers]:
+        """By partition the least and the largest code of an attribute."""
+        starts, codes = self.batch.starts[:-1], self.codes(attribute)
+        least, largest = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
+        return least.astype(np.int64), largest.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +350,10 @@ class Laid:
                 values = self._values(attribute, node, groups)
                 left += kind.penalty(values[0])
                 right += kind.penalty(values[1])
+            elif isinstance(kind, HierarchicalAttribute):
+                before, after = self._code_extremes(attribute)
+                left += kind.penalty(*before[:, ends - 1])
+                right += kind.penalty(*after[:, ends])
         weight = self.weight[groups]
         penalties: Integers = weight * left + (scene.totals[node] - weight) * right
         return penalties
@@ -348,6 +365,21 @@ class Laid:
             return groups - line.first[node] + 1, line.last[node] - groups
         left, right = Members.of_groups(self.scene.by_code(attribute)).sides(line)
         return left[groups], right[groups]
+
+    def _code_extremes(self, attribute: int) -> tuple[Integers, Integers]:
+        """The least and the largest code of an attribute up to each place of the line, and from it on."""
+        codes = self.scene.codes(attribute)[self.line.order].astype(np.int64)
+        # The codes of each partition are shifted beyond those of the one before, on the side that resets.
+        shift = self.scene.batch.node * (int(codes.max()) + 1)
+        upto = (
+            np.minimum.accumulate(codes - shift) + shift,
+            np.maximum.accumulate(codes + shift) - shift,
+        )
+        onward = (
+            np.minimum.accumulate((codes + shift)[::-1])[::-1] - shift,
+            np.maximum.accumulate((codes - shift)[::-1])[::-1] + shift,
+        )
+        return np.stack(upto), np.stack(onward)
 
     def _own_reaches(self, node: Integers, ends: Integers) -> tuple[Integers, Integers]:
         """How far the attribute itself reaches, if ordered, on both sides of cuts.

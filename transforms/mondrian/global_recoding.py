@@ -17,7 +17,15 @@ from smalti.transforms.mondrian.algorithm import Algorithm, Generalised, Portion
 from smalti.transforms.mondrian.cuts import Cuts, Laid, Scene, Table
 from smalti.transforms.mondrian.kernel import Search
 from smalti.transforms.partitions.layout import Batch, lay_out, order_by, running
-from smalti.transforms.problem import SCALE, Flags, Integers, OrderedAttribute, Problem
+from smalti.transforms.problem import (
+    SCALE,
+    Flags,
+    HierarchicalAttribute,
+    Integers,
+    OrderedAttribute,
+    Problem,
+    UnorderedAttribute,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +128,8 @@ class _Recoding:
             return
         if isinstance(kind, OrderedAttribute):
             penalty = min(int(kind.positions[high] - kind.positions[low]), SCALE)
+        elif isinstance(kind, HierarchicalAttribute):
+            penalty = int(kind.penalty(np.array(low), np.array(high)))
         else:
             penalty = int(kind.penalty(np.array(len(np.unique(codes)))))
         charge = penalty * int(self.table.weights[tuples].sum())
@@ -156,8 +166,12 @@ class _Cutter:
     def _places(self, tuples: Integers) -> Integers:
         """By tuple: where its value stands among those of the part, from 0."""
         table = self.search.table
-        values, place = np.unique(table.codes[self.attribute][tuples], return_inverse=True)
-        if isinstance(self.search.problem.attributes[self.attribute], OrderedAttribute):
+        kind = self.search.problem.attributes[self.attribute]
+        codes: Integers = table.codes[self.attribute][tuples].astype(np.int64)
+        if isinstance(kind, HierarchicalAttribute):
+            codes = kind.nodes[kind.below(codes.min(), codes.max()), codes]
+        values, place = np.unique(codes, return_inverse=True)
+        if not isinstance(kind, UnorderedAttribute):
             return place
         weight = np.zeros(len(values), np.int64)
         np.add.at(weight, place, table.weights[tuples])

@@ -7,6 +7,8 @@ r"""The labels of generalised values: one grammar, for every engine and output f
 ``{a|b}``             strings: one of these, in bytewise order
 ``{a|b|}``            one of these, or missing
 (empty)               missing
+``node``              of a column with a hierarchy: any value of this node; the root also covers missing
+``{node|node|}``      any value of one of these nodes, or missing
 ====================  =======================================================================
 
 Inside braces ``\``, ``|``, ``{`` and ``}`` are written with a backslash before them. A single string
@@ -18,9 +20,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from smalti.errors import InternalError
 from smalti.transforms.base import Datatype
-from smalti.transforms.problem import MISSING, Flags, Integers
+from smalti.transforms.problem import MISSING, Flags, HierarchicalAttribute, Integers
 from smalti.transforms.values.by_class import distinct_codes, extremes
+from smalti.transforms.values.hierarchy import Hierarchy
 from smalti.transforms.values.texts import Codebook
 
 _TEXT = pa.large_string()
@@ -87,6 +91,8 @@ def class_labels(book: Codebook, codes: Integers, classes: Integers) -> pa.Array
         codes: the code of each tuple.
         classes: the class of each tuple, numbered from 0 without gaps.
     """
+    if book.hierarchy is not None:
+        return node_labels(book, codes, classes).cast(pa.string())
     of_kind = _class_sets if book.datatype is Datatype.STRING else _class_ranges
     return of_kind(book.texts, codes, classes).cast(pa.string())
 
@@ -112,3 +118,71 @@ def _class_sets(texts: pa.Array, codes: Integers, classes: Integers) -> pa.Array
     sets = pa.LargeListArray.from_arrays(pa.array(starts, pa.int64()), pa.array(held[is_present] - 1))
     labels = set_labels(texts, sets, with_missing[some])
     return labels.take(pa.array(np.cumsum(some) - 1, mask=~some))
+
+
+def node_labels(book: Codebook, codes: Integers, classes: Integers) -> pa.Array:
+    r"""The label of each class: the children of the lowest node over its values that hold some of them.
+
+    A class that holds a value of each child has the label of the node itself; the root's stands for missing
+    values, too. Labels are those of sets of texts, with nodes in place of values.
+
+    Args:
+        book: of a column with a hierarchy.
+        codes: the code of each tuple.
+        classes: the class of each tuple, numbered from 0 without gaps.
+
+    Returns:
+        Null where all values of a class are missing.
+    """
+    if book.hierarchy is None or not isinstance(book.attribute, HierarchicalAttribute):
+        raise InternalError("labels of nodes were asked for where there is no hierarchy")
+    attribute, count = book.attribute, int(classes.max()) + 1
+    low, high = extremes(codes, classes, count)
+    below = attribute.below(low, high)
+    owners, nodes = distinct_codes(attribute.nodes[below[classes], codes], classes)
+    above = np.where(low == high, 0, below + 1)
+    with_missing = (low == MISSING)[owners] & (nodes == 0)
+    texts, places = _numbered(book.hierarchy)
+    is_whole = (low != high) & _holds_each_child(attribute, below, above, low, high, owners, with_missing)
+    kept = ~with_missing & ~is_whole[owners]
+    owners = np.concatenate((owners[kept], np.flatnonzero(is_whole)))
+    levels = np.concatenate((below[owners[: kept.sum()]], above[is_whole]))
+    nodes = np.concatenate((nodes[kept], attribute.nodes[above[is_whole], low[is_whole]]))
+    items = places[levels, nodes]
+    order = np.lexsort((items, owners))
+    sizes = np.bincount(owners, minlength=count)
+    some = sizes > 0
+    starts = np.concatenate(([0], np.cumsum(sizes[some])))
+    sets = pa.LargeListArray.from_arrays(pa.array(starts, pa.int64()), pa.array(items[order]))
+    or_missing = (low == MISSING) & ~(is_whole & (above == len(attribute.nodes) - 1))
+    labels = set_labels(texts, sets, or_missing[some])
+    return labels.take(pa.array(np.cumsum(some) - 1, mask=~some))
+
+
+def _holds_each_child(  # noqa: PLR0913, PLR0917 (of this module)
+    attribute: HierarchicalAttribute,
+    below: Integers,
+    above: Integers,
+    low: Integers,
+    high: Integers,
+    owners: Integers,
+    is_missing: Integers,
+) -> Integers:
+    """By class: whether it holds a value of each child of its lowest node; a missing value is no child."""
+    held = np.bincount(owners[~is_missing], minlength=len(low))
+    first, last = attribute.first(above, low), attribute.last(above, high)
+    first = np.maximum(first, 1)  # the missing value, at the root
+    children = attribute.nodes[below, last] - attribute.nodes[below, first] + 1
+    whole: Integers = held == children
+    return whole
+
+
+def _numbered(hierarchy: Hierarchy) -> tuple[pa.Array, Integers]:
+    """All labels, each once, in bytewise order; and by level and number the place of its label."""
+    labels = [pc.fill_null(column, "").cast(_TEXT) for column in hierarchy.labels]
+    every = pc.unique(pa.concat_arrays(labels))
+    texts = every.take(pc.array_sort_indices(every))
+    places = np.zeros((len(labels), max(map(len, labels))), np.int64)
+    for level, column in enumerate(labels):
+        places[level, : len(column)] = pc.index_in(column, texts).to_numpy()
+    return texts, places

@@ -4,7 +4,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from smalti.transforms.problem import SCALE, Attribute, Integers, OrderedAttribute, Problem
+from smalti.transforms.problem import (
+    SCALE,
+    Attribute,
+    HierarchicalAttribute,
+    Integers,
+    OrderedAttribute,
+    Problem,
+)
 from smalti.transforms.values.by_class import distinct_codes, extremes
 
 
@@ -13,6 +20,7 @@ def certainty_penalties(problem: Problem, classes: Integers) -> tuple[Fraction, 
 
     Xu et al., "Utility-Based Anonymization Using Local Recoding", KDD 2006, Definition 2: a range is
     charged its share of the domain, a set its share of the distinct values, a single value nothing.
+    Nodes of a hierarchy are charged the share of the distinct values under them.
     A range that may also be missing is charged the whole domain. The mean over attributes is the
     global certainty penalty (GCP, Ghinita et al., VLDB 2007).
     """
@@ -40,6 +48,13 @@ def _class_penalties(attribute: Attribute, codes: Integers, classes: Integers) -
     if isinstance(attribute, OrderedAttribute):
         low, high = extremes(attribute.positions[codes], classes, count)
         penalties: Integers = np.minimum(high - low, SCALE)
+    elif isinstance(attribute, HierarchicalAttribute):
+        low, high = extremes(codes, classes, count)
+        below = attribute.below(low, high)[classes]
+        owners, nodes = distinct_codes(attribute.nodes[below, codes], classes)
+        held = np.zeros(count, np.int64)
+        np.add.at(held, owners, attribute.node_sizes(attribute.below(low, high)[owners], nodes))
+        penalties = (held * SCALE // attribute.size) * (low != high)
     else:
         held = np.bincount(distinct_codes(codes, classes)[0], minlength=count)
         penalties = (held * SCALE // attribute.size) * (held > 1)

@@ -22,6 +22,7 @@ from smalti.transforms.problem import (
     OrderedAttribute,
     UnorderedAttribute,
 )
+from smalti.transforms.values.hierarchy import Hierarchy
 from smalti.transforms.values.numbers import (
     decimal_places,
     narrow_numbers,
@@ -66,6 +67,8 @@ class Codebook:
     Its Arrow type is `large_string`."""
     attribute: Attribute
     """What the kernel needs to know of the column."""
+    hierarchy: Hierarchy | None = None
+    """The hierarchy whose order the codes have; None: there is none, and they have that of the values."""
 
 
 def infer_datatype(texts: pa.Array, time_zone: str | None) -> Datatype:

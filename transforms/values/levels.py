@@ -30,7 +30,7 @@ class Levels:
         for lower, upper in zip(self.values, self.values[1:], strict=False):
             if len(upper) != len(lower) or len(np.unique(upper)) != int(upper.max(initial=-1)) + 1:
                 raise UnevenLevelsError
-            if not np.array_equal(_between(lower, upper)[lower], upper):
+            if not np.array_equal(between(lower, upper)[lower], upper):
                 raise UnevenLevelsError
 
     @classmethod
@@ -59,11 +59,12 @@ class Levels:
     def step(self, lower: int, upper: int) -> Integers:
         """By value of one level the value of a higher one."""
         if (lower, upper) not in self._steps:
-            self._steps[lower, upper] = _between(self.values[lower], self.values[upper])
+            self._steps[lower, upper] = between(self.values[lower], self.values[upper])
         return self._steps[lower, upper]
 
 
-def _between(lower: Integers, upper: Integers) -> Integers:
+def between(lower: Integers, upper: Integers) -> Integers:
+    """By number of a level the number above it; both levels are given by value."""
     step = np.zeros(int(lower.max(initial=-1)) + 1, np.int64)
     step[lower] = upper
     return step
