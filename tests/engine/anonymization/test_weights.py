@@ -26,6 +26,7 @@ from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.binding.circumstances import Options
+from smalti.engine.plan.nodes import fields_of, node_of
 from smalti.engine.plan.plan import Apply, OutputFormat, Plan
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.engine.verify.distributions import DistributionRecount, Held
@@ -50,6 +51,13 @@ from smalti.transforms.base import (
 from smalti.transforms.lattice.full_domain import SUPPRESSED, full_domain
 from smalti.transforms.lattice.levels import Levels
 from smalti.transforms.lattice.measures import Measure
+from smalti.transforms.mondrian.transform import (
+    Distance,
+    Diversity,
+    MondrianKAnonymity,
+    MondrianLDiversity,
+    MondrianTCloseness,
+)
 from smalti.transforms.requirements.distributions import compare_powers
 from smalti.transforms.requirements.registry import REQUIREMENTS, judges_of
 from smalti.vocab.terms import ANONYMIZE, IRI
@@ -332,6 +340,38 @@ def test_every_number_of_fragments_publishes_the_same_and_it_is_verified(
     assert runs[0][2].classes > 3
     assert cut[0] == 2
     assert cut[1] > 2
+
+
+MODELS = [
+    MondrianKAnonymity(3, 1, QUASI_IDENTIFIERS, ("illness",), alpha=Fraction(1, 2)),
+    MondrianLDiversity(3, 3, QUASI_IDENTIFIERS, ("illness",), diversity=Diversity.ENTROPY),
+    MondrianLDiversity(3, 2, QUASI_IDENTIFIERS, ("illness",), diversity=Diversity.RECURSIVE, c=Fraction(2)),
+    MondrianTCloseness(3, 1, QUASI_IDENTIFIERS, ("illness",), t=Fraction(1, 5), distance=Distance.ORDERED),
+]
+
+
+@pytest.mark.parametrize("transform", MODELS, ids=lambda transform: str(transform.guarantee.more[0]))
+def test_a_model_is_in_the_plan_as_it_is_read_again(transform: Transform) -> None:
+    assert node_of(type(transform), fields_of(transform)) == transform
+    assert transform.guarantee.more == transform.guarantee.requirements[-1:]
+
+
+def test_a_plan_without_a_model_does_not_mention_its_parameters() -> None:
+    fields = fields_of(MondrianKAnonymity(3, 1, QUASI_IDENTIFIERS, ("illness",)))
+    assert not fields.keys() & {"diversity", "c", "alpha", "t", "distance"}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"t": "0"}, {"t": "1"}, {"alpha": "1"}, {"t": "0.2", "c": "2"}, {"distance": "ordered"},
+        {"t": "0.2", "diversity": "entropy"}, {"t": "0.2", "distance": "hierarchical"}, {},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_parameters_that_are_of_no_model_are_refused(asked: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=" "):
+        MondrianTCloseness.of(Asked(3, 1, QUASI_IDENTIFIERS, ("illness",), choices=asked))
 
 
 @pytest.mark.parametrize("requirement", REAL, ids=str)
