@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -52,11 +52,13 @@ from smalti.transforms.lattice.full_domain import SUPPRESSED, full_domain
 from smalti.transforms.lattice.levels import Levels
 from smalti.transforms.lattice.measures import Measure
 from smalti.transforms.mondrian.transform import (
+    Dimensionality,
     Distance,
     Diversity,
     MondrianKAnonymity,
     MondrianLDiversity,
     MondrianTCloseness,
+    Partitioning,
 )
 from smalti.transforms.requirements.distributions import compare_powers
 from smalti.transforms.requirements.registry import REQUIREMENTS, judges_of
@@ -277,6 +279,23 @@ def run(
     carried_out: Requirement | None,
 ) -> tuple[Plan, bytes, Verification]:
     """Carry out a plan with one requirement, and verify it by another."""
+    return carry_out(
+        folder,
+        rows,
+        fragments,
+        permission(),
+        lambda plan: (with_requirement(plan, promised), with_requirement(plan, carried_out)),
+    )
+
+
+def carry_out(
+    folder: Path,
+    rows: list[list[str]],
+    fragments: int,
+    asked: Permission,
+    changed: Callable[[Plan], tuple[Plan, Plan]],
+) -> tuple[Plan, bytes, Verification]:
+    """Compile a plan, and change it to what is promised and what is carried out."""
     folder.mkdir()
     (folder / "work").mkdir()
     write_csv(folder / "people.csv", HEADER, rows)
@@ -290,11 +309,11 @@ def run(
     source = Source(TARGET, folder / "people.csv", OutputFormat.CSV, described)
     output, link = folder / "out.csv", folder / "link.npy"
     with closing(LocalBackend(fragments).open(source, folder / "work")) as bound:
-        plan = compile_plan(permission(), source, bound, Options(8))
-        execute(with_requirement(plan, carried_out), bound, output, link, lambda _: None)
+        plan = compile_plan(asked, source, bound, Options(8))
+        promise, done = changed(plan)
+        execute(done, bound, output, link, lambda _: None)
     original = Original(source.path, source.format, source.parts)
     written = Output(folder, OutputFormat.CSV, (output,))
-    promise = with_requirement(plan, promised)
     verified = verify_run(promise, original, written, link)
     assert verify_against(promise, original, written).classes == verified.classes
     return plan, output.read_bytes(), verified
@@ -359,6 +378,32 @@ def test_a_model_is_in_the_plan_as_it_is_read_again(transform: Transform) -> Non
 def test_a_plan_without_a_model_does_not_mention_its_parameters() -> None:
     fields = fields_of(MondrianKAnonymity(3, 1, QUASI_IDENTIFIERS, ("illness",)))
     assert not fields.keys() & {"diversity", "c", "alpha", "t", "distance"}
+
+
+@pytest.mark.parametrize("transform", MODELS, ids=lambda transform: str(transform.guarantee.more[0]))
+@pytest.mark.parametrize(
+    "variant",
+    [{"partitioning": Partitioning.RELAXED}, {"dimensionality": Dimensionality.SINGLE}],
+    ids=["relaxed", "single"],
+)
+def test_every_variant_meets_each_model(
+    transform: MondrianKAnonymity, variant: dict[str, Any], tmp_path: Path
+) -> None:
+    """Of rows that are each about another person, which relaxed cuts divide."""
+    rows = [[str(i), row[1], str(int(row[2]) % 4), *row[3:]] for i, row in enumerate(rows_of(200, 1))]
+    asked = permission()
+    assert asked.anonymization is not None
+    wanted = replace(asked.anonymization, respondent=None, one_row_each=True)
+    apply = Apply(replace(transform, cut_threshold=8, **variant))
+
+    def changed(plan: Plan) -> tuple[Plan, Plan]:
+        return (replace(plan, apply=apply),) * 2
+
+    runs = [
+        carry_out(tmp_path / str(n), rows, n, replace(asked, anonymization=wanted), changed) for n in (1, 3)
+    ]
+    assert runs[0][1] == runs[1][1]
+    assert runs[0][2].classes > 1
 
 
 @pytest.mark.parametrize(
