@@ -152,6 +152,7 @@ CONFIDENCE: Final = _smalti("confidence")
 # Methods (values of m:method) and techniques (values of s:algorithm)
 K_ANONYMITY: Final = "k-anonymity"
 L_DIVERSITY: Final = "l-diversity"
+T_CLOSENESS: Final = "t-closeness"
 DIFFERENTIAL_PRIVACY: Final = "differential-privacy"
 LOCAL_DIFFERENTIAL_PRIVACY: Final = "local-differential-privacy"
 CHARGED_METHODS: Final = frozenset({DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRIVACY})

@@ -5,14 +5,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mondrian_oracle import Oracle, Row, k_of, l_of, make_problem, tables
+from weighing_oracle import WeighingOracle
 
-from smalti.transforms.base import CutScore
+from smalti.transforms.base import CutScore, Requirement, class_requirements
 from smalti.transforms.mondrian.relaxed import partition_relaxed
 from smalti.transforms.problem import Incidence, Problem, SensitiveIncidence
+from smalti.transforms.requirements.registry import REQUIREMENTS
 
 Atom = tuple[tuple[int, ...], tuple[int, ...]]
 """Codes and sensitive values: rows that agree in these are alike."""
@@ -57,6 +60,10 @@ class Relaxed(Oracle):
         return Counter(frozenset(Counter(map(atom, rows)).items()) for rows in self.classes(self.rows))
 
 
+class WeighingRelaxed(Relaxed, WeighingOracle):
+    """The plain rule where distributions are judged as well."""
+
+
 def by_atom(rows: list[Row], one_row_each: bool, problem: Problem) -> tuple[list[Atom], Problem]:
     atoms = sorted(set(map(atom, rows)))
     number = {one: i for i, one in enumerate(atoms)}
@@ -67,13 +74,21 @@ def by_atom(rows: list[Row], one_row_each: bool, problem: Problem) -> tuple[list
     of_row = [number[atom(row)] for row in rows]
     who = [] if one_row_each else [[row[1] for row in rows]]
     held = [distinct(of_row, [row[2][i] for row in rows], *who) for i in range(len(problem.sensitive))]
+    often, of_person = Counter(zip(of_row, *who, strict=True)), Counter(row[1] for row in rows)
     return atoms, replace(
         problem,
         codes=np.array([codes for codes, _ in atoms], np.int64),
         weights=np.bincount(of_row).astype(np.int64),
         respondents=None if one_row_each else Incidence(*distinct(of_row, *who)),
         sensitive=tuple(
-            SensitiveIncidence(one[0], one[1], None if one_row_each else one[2]) for one in held
+            SensitiveIncidence(
+                one[0],
+                one[1],
+                None if one_row_each else one[2],
+                np.array([often[key] for key in zip(one[0], *one[2:], strict=True)]),
+                None if one_row_each else np.array([of_person[person] for person in one[2]]),
+            )
+            for one in held
         ),
     )
 
@@ -112,6 +127,33 @@ def relaxed(draw: st.DrawFn) -> tuple[list[Row], bool, Problem]:
 def test_classes_are_those_of_the_plain_rule(table: tuple[list[Row], bool, Problem]) -> None:
     rows, one_row_each, problem = table
     assert found(rows, one_row_each, problem) == Relaxed(rows, problem, one_row_each).atoms()
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        pytest.param(Requirement(kind.name, kind.examples[0]), id=kind.name)
+        for kind in REQUIREMENTS
+        if kind.weighs
+    ],
+)
+def test_divided_atoms_weigh_what_goes_to_each_side(requirement: Requirement) -> None:
+    """A portion of an atom weighs its own rows, not those of the atom."""
+    divided = 0
+
+    @settings(max_examples=examples(60, full=2000), deadline=None)
+    @given(relaxed())
+    def law(table: tuple[list[Row], bool, Problem]) -> None:
+        nonlocal divided
+        rows, one_row_each, problem = table
+        problem = replace(problem, requirements=(*class_requirements(2), requirement))
+        classes = found(rows, one_row_each, problem)
+        assert classes == WeighingRelaxed(rows, problem, one_row_each).atoms()
+        parts = Counter(atom for members in classes or () for atom, _ in members)
+        divided += max(parts.values(), default=0) > 1
+
+    law()
+    assert divided
 
 
 @settings(max_examples=examples(50, full=1000))

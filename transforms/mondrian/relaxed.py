@@ -133,7 +133,15 @@ class _RelaxedSearch(Search):
         child = 2 * batch.node[slots] + (np.arange(len(slots)) >= len(left))
         order, new = order_by(child)
         table = self.table.subset(batch.tuples[slots[order]])
-        table = replace(table, problem=replace(self.problem, first_attribute=None), weights=rows[order])
+        of_values = table.of_values
+        if table.respondents is None:
+            of_values = tuple(column.of_portions(rows[order]) for column in of_values)
+        table = replace(
+            table,
+            problem=replace(self.problem, first_attribute=None),
+            weights=rows[order],
+            of_values=of_values,
+        )
         return _Children(table, Batch(np.arange(len(order)), np.append(np.flatnonzero(new), len(order))))
 
     def divisions(self, batch: Batch) -> tuple[Flags, Integers]:

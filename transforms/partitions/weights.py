@@ -8,7 +8,7 @@ unit.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -153,6 +153,16 @@ class ColumnWeights:
         return ColumnWeights(
             narrow(starts), self.places[entries], self.rows[entries], self.totals[entries], self.scale
         )
+
+    def of_portions(self, rows: Integers) -> "ColumnWeights":
+        """Those of parts of tuples, each of which has one entry: its rows are alike.
+
+        Args:
+            rows: of each tuple that belong to the part.
+        """
+        if len(self.rows) != len(rows):
+            raise InternalError("rows that differ in a weighed value are divided")
+        return replace(self, rows=narrow(rows))
 
     def _entries(self, tuples: Integers) -> tuple[Integers, Integers]:
         """The slots (indexes into `tuples`) of all entries of these tuples, and the entries."""

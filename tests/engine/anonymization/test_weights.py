@@ -3,22 +3,22 @@
 Here a class is a set of rows. A respondent weighs 1, spread evenly over all its rows in the table.
 """
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mondrian_oracle import Oracle, Row, classes_of, make_problem
+from mondrian_oracle import Row, classes_of, make_problem
 from tables import HEADER, HERE, QUASI_IDENTIFIERS, TARGET, TYPES, write_csv
+from weighing_oracle import WeighingOracle, Weights, is_met
 
 from smalti import transforms
 from smalti.engine.anonymization import first_cuts
@@ -27,6 +27,7 @@ from smalti.engine.anonymization.execute import execute
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.binding.circumstances import Options
+from smalti.engine.plan.nodes import fields_of, node_of
 from smalti.engine.plan.plan import Apply, OutputFormat, Plan
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.engine.verify.distributions import DistributionRecount, Held
@@ -49,10 +50,19 @@ from smalti.transforms.base import (
     class_requirements,
 )
 from smalti.transforms.lattice.full_domain import SUPPRESSED, full_domain
-from smalti.transforms.lattice.levels import Levels
 from smalti.transforms.lattice.measures import Measure
+from smalti.transforms.mondrian.transform import (
+    Dimensionality,
+    Distance,
+    Diversity,
+    MondrianKAnonymity,
+    MondrianLDiversity,
+    MondrianTCloseness,
+    Partitioning,
+)
 from smalti.transforms.requirements.distributions import compare_powers
 from smalti.transforms.requirements.registry import REQUIREMENTS, judges_of
+from smalti.transforms.values.levels import Levels
 from smalti.vocab.terms import ANONYMIZE, IRI
 
 SLOW = list(HealthCheck)
@@ -63,63 +73,6 @@ EXAMPLES = [
     for parameters in kind.examples
 ]
 each_requirement = pytest.mark.parametrize("requirement", EXAMPLES)
-
-Weights = list[Fraction]
-
-
-# --- The definitions
-
-
-def is_met(requirement: Requirement, weights: Weights, table: Weights) -> bool:
-    """From the papers: shares of values, in ascending order of the values."""
-    shares = [weight / sum(weights) for weight in weights]
-    reference = [weight / sum(table) for weight in table]
-    match requirement.name, requirement.parameters:
-        case "entropy diversity", (l,):
-            # exp of the entropy, as whole numbers: product of (1 / p)^p >= l, raised to the common unit.
-            unit = math.lcm(*(share.denominator for share in shares))
-            left = math.prod(share.numerator ** int(share * unit) for share in shares if share)
-            right = math.prod(share.denominator ** int(share * unit) for share in shares if share)
-            return right >= left * l**unit
-        case "recursive diversity", (c, l):
-            falling = sorted(shares, reverse=True)
-            return falling[0] < c * sum(falling[l - 1 :])
-        case "alpha", (alpha,):
-            return max(shares) <= alpha
-        case "t-closeness", (t, "equal"):
-            return sum(abs(p - q) for p, q in zip(shares, reference, strict=True)) / 2 <= t
-        case "t-closeness", (t, "ordered"):
-            gaps = [sum(shares[:i]) - sum(reference[:i]) for i in range(1, len(shares))]
-            return sum(map(abs, gaps)) <= t * max(len(shares) - 1, 1)
-    raise NotImplementedError
-
-
-def weighed(rows: list[Row], of_person: Counter[int] | None, column: int, values: list[int]) -> Weights:
-    """By value its weight in some rows."""
-    weights = dict.fromkeys(values, Fraction(0))
-    for _, who, held in rows:
-        weights[held[column]] += Fraction(1, 1 if of_person is None else of_person[who])
-    return list(weights.values())
-
-
-class WeighingOracle(Oracle):
-    """Mondrian by its definition, with requirements of distributions as well."""
-
-    def allowed(self, rows: list[Row]) -> bool:
-        return super().allowed(rows) and self.meets(rows)
-
-    def meets(self, rows: list[Row]) -> bool:
-        of_person = None if self.one_row_each else Counter(who for _, who, _ in self.rows)
-        for column in range(len(self.problem.sensitive)):
-            values = sorted({held[column] for _, _, held in self.rows})
-            mine, table = (weighed(some, of_person, column, values) for some in (rows, self.rows))
-            for requirement in self.problem.requirements:
-                if requirement.name in WEIGHING and not is_met(requirement, mine, table):
-                    return False
-        return True
-
-
-WEIGHING = {ENTROPY_DIVERSITY, RECURSIVE_DIVERSITY, ALPHA, CLOSENESS}
 
 
 @st.composite
@@ -328,6 +281,25 @@ def run(
     backend: Backend | None = None,
 ) -> tuple[Plan, bytes, Verification]:
     """Carry out a plan with one requirement, and verify it by another."""
+    return carry_out(
+        folder,
+        rows,
+        fragments,
+        permission(),
+        lambda plan: (with_requirement(plan, promised), with_requirement(plan, carried_out)),
+        backend,
+    )
+
+
+def carry_out(
+    folder: Path,
+    rows: list[list[str]],
+    fragments: int,
+    asked: Permission,
+    changed: Callable[[Plan], tuple[Plan, Plan]],
+    backend: Backend | None = None,
+) -> tuple[Plan, bytes, Verification]:
+    """Compile a plan, and change it to what is promised and what is carried out."""
     folder.mkdir()
     (folder / "work").mkdir()
     write_csv(folder / "people.csv", HEADER, rows)
@@ -342,11 +314,11 @@ def run(
     output, link = folder / "out.csv", folder / "link.npy"
     engine = backend or LocalBackend(fragments)
     with closing(engine.open(source, folder / "work")) as bound:
-        plan = compile_plan(permission(), source, bound, Options(8))
-        execute(with_requirement(plan, carried_out), bound, output, link, lambda _: None)
+        plan = compile_plan(asked, source, bound, Options(8))
+        promise, done = changed(plan)
+        execute(done, bound, output, link, lambda _: None)
     original = Original(source.path, source.format, source.parts)
     written = Output(folder, OutputFormat.CSV, (output,))
-    promise = with_requirement(plan, promised)
     verified = verify_run(promise, original, written, link)
     assert verify_against(promise, original, written).classes == verified.classes
     return plan, output.read_bytes(), verified
@@ -405,6 +377,64 @@ def test_spark_publishes_the_same(spark: object, tmp_path: Path) -> None:
         for name, backend in (("local", None), ("spark", engine))
     )
     assert there == here
+
+
+MODELS = [
+    MondrianKAnonymity(3, 1, QUASI_IDENTIFIERS, ("illness",), alpha=Fraction(1, 2)),
+    MondrianLDiversity(3, 3, QUASI_IDENTIFIERS, ("illness",), diversity=Diversity.ENTROPY),
+    MondrianLDiversity(3, 2, QUASI_IDENTIFIERS, ("illness",), diversity=Diversity.RECURSIVE, c=Fraction(2)),
+    MondrianTCloseness(3, 1, QUASI_IDENTIFIERS, ("illness",), t=Fraction(1, 5), distance=Distance.ORDERED),
+]
+
+
+@pytest.mark.parametrize("transform", MODELS, ids=lambda transform: str(transform.guarantee.more[0]))
+def test_a_model_is_in_the_plan_as_it_is_read_again(transform: Transform) -> None:
+    assert node_of(type(transform), fields_of(transform)) == transform
+    assert transform.guarantee.more == transform.guarantee.requirements[-1:]
+
+
+def test_a_plan_without_a_model_does_not_mention_its_parameters() -> None:
+    fields = fields_of(MondrianKAnonymity(3, 1, QUASI_IDENTIFIERS, ("illness",)))
+    assert not fields.keys() & {"diversity", "c", "alpha", "t", "distance"}
+
+
+@pytest.mark.parametrize("transform", MODELS, ids=lambda transform: str(transform.guarantee.more[0]))
+@pytest.mark.parametrize(
+    "variant",
+    [{"partitioning": Partitioning.RELAXED}, {"dimensionality": Dimensionality.SINGLE}],
+    ids=["relaxed", "single"],
+)
+def test_every_variant_meets_each_model(
+    transform: MondrianKAnonymity, variant: dict[str, Any], tmp_path: Path
+) -> None:
+    """Of rows that are each about another person, which relaxed cuts divide."""
+    rows = [[str(i), row[1], str(int(row[2]) % 4), *row[3:]] for i, row in enumerate(rows_of(200, 1))]
+    asked = permission()
+    assert asked.anonymization is not None
+    wanted = replace(asked.anonymization, respondent=None, one_row_each=True)
+    apply = Apply(replace(transform, cut_threshold=8, **variant))
+
+    def changed(plan: Plan) -> tuple[Plan, Plan]:
+        return (replace(plan, apply=apply),) * 2
+
+    runs = [
+        carry_out(tmp_path / str(n), rows, n, replace(asked, anonymization=wanted), changed) for n in (1, 3)
+    ]
+    assert runs[0][1] == runs[1][1]
+    assert runs[0][2].classes > 1
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"t": "0"}, {"t": "1"}, {"alpha": "1"}, {"t": "0.2", "c": "2"}, {"distance": "ordered"},
+        {"t": "0.2", "diversity": "entropy"}, {"t": "0.2", "distance": "hierarchical"}, {},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_parameters_that_are_of_no_model_are_refused(asked: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=" "):
+        MondrianTCloseness.of(Asked(3, 1, QUASI_IDENTIFIERS, ("illness",), choices=asked))
 
 
 @pytest.mark.parametrize("requirement", REAL, ids=str)

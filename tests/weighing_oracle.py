@@ -1,0 +1,66 @@
+"""What requirements of distributions mean, from the papers, and a plain Mondrian that keeps them.
+
+Here a class is a list of rows. A respondent weighs 1, spread evenly over all its rows in the table.
+"""
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+from mondrian_oracle import Oracle, Row
+
+from smalti.transforms.base import ALPHA, CLOSENESS, ENTROPY_DIVERSITY, RECURSIVE_DIVERSITY, Requirement
+
+Weights = list[Fraction]
+
+
+def is_met(requirement: Requirement, weights: Weights, table: Weights) -> bool:
+    """From the papers: shares of values, in ascending order of the values."""
+    shares = [weight / sum(weights) for weight in weights]
+    reference = [weight / sum(table) for weight in table]
+    match requirement.name, requirement.parameters:
+        case "entropy diversity", (l,):
+            # exp of the entropy, as whole numbers: product of (1 / p)^p >= l, raised to the common unit.
+            unit = math.lcm(*(share.denominator for share in shares))
+            left = math.prod(share.numerator ** int(share * unit) for share in shares if share)
+            right = math.prod(share.denominator ** int(share * unit) for share in shares if share)
+            return right >= left * l**unit
+        case "recursive diversity", (c, l):
+            falling = sorted(shares, reverse=True)
+            return falling[0] < c * sum(falling[l - 1 :])
+        case "alpha", (alpha,):
+            return max(shares) <= alpha
+        case "t-closeness", (t, "equal"):
+            return sum(abs(p - q) for p, q in zip(shares, reference, strict=True)) / 2 <= t
+        case "t-closeness", (t, "ordered"):
+            gaps = [sum(shares[:i]) - sum(reference[:i]) for i in range(1, len(shares))]
+            return sum(map(abs, gaps)) <= t * max(len(shares) - 1, 1)
+    raise NotImplementedError
+
+
+def weighed(rows: list[Row], of_person: Counter[int] | None, column: int, values: list[int]) -> Weights:
+    """By value its weight in some rows."""
+    weights = dict.fromkeys(values, Fraction(0))
+    for _, who, held in rows:
+        weights[held[column]] += Fraction(1, 1 if of_person is None else of_person[who])
+    return list(weights.values())
+
+
+class WeighingOracle(Oracle):
+    """Mondrian by its definition, with requirements of distributions as well."""
+
+    def allowed(self, rows: list[Row]) -> bool:
+        return super().allowed(rows) and self.meets(rows)
+
+    def meets(self, rows: list[Row]) -> bool:
+        of_person = None if self.one_row_each else Counter(who for _, who, _ in self.rows)
+        for column in range(len(self.problem.sensitive)):
+            values = sorted({held[column] for _, _, held in self.rows})
+            mine, table = (weighed(some, of_person, column, values) for some in (rows, self.rows))
+            for requirement in self.problem.requirements:
+                if requirement.name in WEIGHING and not is_met(requirement, mine, table):
+                    return False
+        return True
+
+
+WEIGHING = {ENTROPY_DIVERSITY, RECURSIVE_DIVERSITY, ALPHA, CLOSENESS}
