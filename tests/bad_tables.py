@@ -34,7 +34,11 @@ BAD_FILES: list[tuple[str, bytes, tuple[str, ...]]] = [
     ("open quote", lines((4, 'p3,23,"Rome,flu')).encode(), ("record 4", "is not closed", "closing quote")),
     ("blank line", lines((5, "")).encode(), ("record 5", "a blank line", "no blank lines")),
     ("NUL", lines((5, "p4,24,Oslo\0,flu")).encode(), ("record 5", "a NUL byte", "text")),
-    ("no names", lines((0, "who,,city,illness")).encode(), ("a column without a name", "Correct")),
+    (
+        "no names",
+        lines((0, "who,,city,illness")).encode(),
+        ("column 2 has no name", "index=False"),
+    ),
     ("name twice", lines((0, "who,age,age,illness")).encode(), ("columns 2 and 3", "same name", "Correct")),
     ("open header", b'who,age,"city,illness\n' + lines().encode() * 9, ("the header", "is not closed")),
     (

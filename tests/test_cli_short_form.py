@@ -194,6 +194,12 @@ def test_mistakes_in_code_have_places_in_the_short_form() -> None:
             use()
 
 
+def test_a_first_word_that_is_none_is_named() -> None:
+    """It says that a file in no known form is a short form; code is nothing else."""
+    with pytest.raises(SmaltiError, match=r"<policy>:1:1: error\[P111\] `uid` is no word(?s:.*)`policy`"):
+        api.load_policy(api.new_policy(uid="http://example.com/p", target=CUSTOMER))
+
+
 @pytest.mark.parametrize(
     "value", [{1, 2}, float("nan"), object(), {1: 2}, b"x"], ids=lambda value: type(value).__name__
 )

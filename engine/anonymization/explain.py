@@ -110,7 +110,7 @@ def explain(plan: Plan) -> Explanation:
     transform = plan.apply.transform
     return Explanation(
         plan_digest(plan),
-        tuple(ColumnStep(c.name, c.role, _what(plan, c), _WHY[c.role]) for c in plan.read.columns),
+        tuple(ColumnStep(c.name, c.role, _what(plan, c), _why(plan, c)) for c in plan.read.columns),
         _respondent(plan),
         _rows(plan),
         f"{transform.guarantee.model}: {_promise(plan)}",
@@ -134,10 +134,20 @@ def _rows(plan: Plan) -> str | None:
     return f"only those where {describe_rows(plan.filter)}"
 
 
+def _is_respondent(plan: Plan, column: Column) -> bool:
+    return plan.read.respondent == RespondentColumn(column.name)
+
+
+def _why(plan: Plan, column: Column) -> str:
+    # Where it has no other role, policy, description or request name it as this.
+    is_named = column.role is Role.UNLISTED and _is_respondent(plan, column)
+    return "respondent" if is_named else _WHY[column.role]
+
+
 def _what(plan: Plan, column: Column) -> str:
     if not column.role.is_published:
-        counted = plan.read.respondent == RespondentColumn(column.name)
-        return "dropped (used only to identify respondents)" if counted else "dropped"
+        is_counted = _is_respondent(plan, column)
+        return "dropped (used only to identify respondents)" if is_counted else "dropped"
     if column.role is not Role.QUASI_IDENTIFIER:
         return "kept as it is"
     source = "inferred" if column.is_inferred else "declared"
@@ -169,7 +179,7 @@ def notices_in(plan: Plan) -> tuple[Notice, ...]:
         dropped_unnamed(
             column.name
             for column in plan.read.columns
-            if column.role is Role.UNLISTED and plan.read.respondent != RespondentColumn(column.name)
+            if column.role is Role.UNLISTED and not _is_respondent(plan, column)
         )
     )
     ranges = [

@@ -20,7 +20,7 @@ from smalti.engine.tables.bringing import bound, brought
 from smalti.engine.tables.canonical import canonical
 from smalti.engine.tables.description import Description, Foreign, Source
 from smalti.engine.tables.guessing import Guess, ProposedColumn
-from smalti.engine.tables.proposing import Proposal, propose
+from smalti.engine.tables.proposing import Proposal, propose, with_proposals
 from smalti.engine.tables.reading import Contents, inspect, text_batches
 from smalti.engine.tables.sources import described
 from smalti.engine.tables.stores import StoredObject
@@ -124,7 +124,8 @@ def profiled(data: Location, nulls: Sequence[str] = (), *, has_header: bool = Fa
             file = found_there.path
             original, proposal = _described(found_there, nulls, has_header=has_header)
             source = canonical(original, folder / "input")
-        contents = inspect(source)
+        with with_proposals(source.paths):
+            contents = inspect(source)
         with closing(LocalRelations(folder)) as relations:
             relations.copy_texts(_COPY, source, contents)
             columns = tuple(_columns(source, contents, relations))

@@ -99,7 +99,9 @@ def _reader(source: Source, path: Path) -> Iterator[Reader]:
         case Foreign.EXCEL:
             from smalti.engine.tables.excel import opened_sheet  # noqa: PLC0415 (few runs need it)
 
-            with opened_sheet(path, source.table) as sheet:
+            dialect = source.description.dialect
+            skipped = 0 if dialect is None else dialect.skipped_rows
+            with opened_sheet(path, source.table, skipped) as sheet:
                 yield sheet
         case Foreign.DATABASE:
             from smalti.engine.tables.database_files import opened_table  # noqa: PLC0415 (likewise)

@@ -27,6 +27,10 @@ _AFTER = 3  # as much of a character as may stand behind a chunk
 _LONGEST_HEADER = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 WAY_OUT = "correct the file, or export it again as RFC 4180 CSV in UTF-8"
+NAMES_WAY_OUT = (
+    "name it, or leave the column out (pandas: `to_csv(index=False)`; R: `row.names = FALSE`); or name all"
+    ' columns in a description whose `dialect` has "header": false and "skipRows": 1'
+)
 """Of errors about the way in which a file is written."""
 
 
@@ -297,8 +301,13 @@ def _distinct_names(name: str, names: list[str]) -> tuple[str, ...]:
     """The column names of a file, each there and each once."""
     if not names:
         raise DataError(name, "the file has no header", "a first record with the column names", WAY_OUT)
-    if any(not column for column in names):
-        raise DataError(name, "the header has a column without a name", "a name for each column", WAY_OUT)
+    if "" in names:
+        raise DataError(
+            name,
+            f"column {names.index('') + 1} has no name in the header",
+            "a name for each column",
+            NAMES_WAY_OUT,
+        )
     repeated = [i for i, column in enumerate(names) if column in names[:i]]
     if repeated:
         # Not by name: where the header is missing, these are values of the first record.

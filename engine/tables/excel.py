@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 from zipfile import BadZipFile, ZipFile
@@ -35,15 +36,20 @@ _ZEROS_FIRST: Final = re.compile("[^0#?.]*0[^0#?.]*0")
 _OVERLAP: Final = 512
 """Bytes of a piece that are looked at again with the next one: a tag may be cut."""
 _WAY_OUT: Final = "save the sheet as values, in a workbook of its own, or as CSV"
+_ABOVE: Final = (
+    "correct the sheet; where rows stand above the header, such as two, write a description with"
+    ' "dialect": {"skipRows": 2} and "tableSchema": {"columns": []}'
+)
 
 
 @contextmanager
-def opened_sheet(path: Path, table: str | None) -> Iterator["_Sheet"]:
+def opened_sheet(path: Path, table: str | None, skipped: int = 0) -> Iterator["_Sheet"]:
     """A sheet of a workbook.
 
     Args:
         path: of the workbook.
         table: the name of the sheet; None: its only one.
+        skipped: rows above the header, whatever they hold.
 
     Raises:
         UsageError: there is no such sheet, or several and none is named.
@@ -55,7 +61,7 @@ def opened_sheet(path: Path, table: str | None) -> Iterator["_Sheet"]:
         warnings.simplefilter("ignore")  # of parts that are not read
         sheet = _chosen(path, book, table)
         _check_sheet(path, sheet)
-        yield _Sheet(f"{path.name}#{sheet.title}", sheet, digest)
+        yield _Sheet(f"{path.name}#{sheet.title}", sheet, digest, skipped)
 
 
 def _check_archive(path: Path) -> None:
@@ -200,17 +206,18 @@ class _Rows:
 
 
 class _Sheet(Reader):
-    """A sheet: its first row is the header."""
+    """A sheet: its first row behind those that are skipped is the header."""
 
-    def __init__(self, name: str, sheet: Any, digest: str) -> None:
-        self._name, self._sheet, self._digest = name, sheet, digest
+    def __init__(self, name: str, sheet: Any, digest: str, skipped: int) -> None:
+        self._name, self._sheet, self._digest, self._skipped = name, sheet, digest, skipped
         first = next(self._rows(), None)
         if first is None:
-            raise DataError(name, "the sheet is empty", "a first row with the column names", _WAY_OUT)
+            problem = f"nothing stands behind its first {skipped} rows" if skipped else "the sheet is empty"
+            raise DataError(name, problem, "a row with the column names", _WAY_OUT)
         cells = _trimmed(first)
         if not all(isinstance(cell.value, str) and cell.data_type != "f" for cell in cells):
             raise misfit(
-                name, 0, "a column name is missing, or no text", "a text above each column", _WAY_OUT
+                name, 0, "a column name is missing, or no text", "a text above each column", _ABOVE
             )
         self._header = tuple(cell.value for cell in cells)
 
@@ -249,7 +256,7 @@ class _Sheet(Reader):
             yield cells
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
-        rows = _Rows(self._name, self._sheet).all()
+        rows = islice(_Rows(self._name, self._sheet).all(), self._skipped, None)
         for number in range(_MOST_ROWS + 1):
             try:
                 row = next(rows, None)
@@ -271,7 +278,7 @@ class _Sheet(Reader):
                 number,
                 f"{len(cells)} cells",
                 f"{len(self._header)}, as in the header",
-                _WAY_OUT,
+                _ABOVE,
             )
         texts = [self._text(number, cell) for cell in cells]
         return texts + [""] * (len(self._header) - len(texts))

@@ -117,18 +117,33 @@ def text_bytes(batch: pa.RecordBatch) -> NDArray[np.int64]:
     sizes = np.zeros(batch.num_rows, np.int64)
     for column in batch.columns:
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if _is_text(kind):
             sizes += _lengths(column)
         elif _is_binary(kind):
             sizes += (_lengths(column) + 2) // 3 * 4
     return sizes
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
 def _is_binary(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
+
+
+def _without_views(column: pa.Array) -> pa.Array:
+    """The same values in a type that Arrow computes with: it has few functions for views."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return pa.DictionaryArray.from_arrays(column.indices, _without_views(column.dictionary))
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    return column.cast(pa.large_binary()) if pa.types.is_binary_view(kind) else column
 
 
 def _lengths(column: pa.Array) -> NDArray[np.int64]:
+    column = _without_views(column)
     if pa.types.is_dictionary(column.type):
         lengths = pc.binary_length(column.dictionary).take(column.indices)
     else:
@@ -139,6 +154,7 @@ def _lengths(column: pa.Array) -> NDArray[np.int64]:
 
 def as_text(column: pa.Array) -> pa.Array:
     """The texts of a column of any type that `stated_datatype` accepts; a missing value stays missing."""
+    column = _without_views(column)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_timestamp(column.type) and column.type.tz is not None:
@@ -204,7 +220,7 @@ def stated_datatype(name: str, field: pa.Field) -> Datatype | None:
         DataError: a column of that type is not read.
     """
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if _is_text(kind):
         return None
     if _is_binary(kind):
         return Datatype.STRING  # in base64, as XML Schema's `base64Binary`

@@ -5,6 +5,7 @@ columns stand in it where the first record is surely a header.
 """
 
 import json
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from smalti.engine.tables.csvw_dialect import Dialect
+from smalti.engine.tables.dialect import NAMES_WAY_OUT, checked_names
 from smalti.engine.tables.dialect import WAY_OUT as CANONICAL_WAY_OUT
-from smalti.engine.tables.dialect import checked_names
 from smalti.engine.tables.foreign import WAY_OUT as FOREIGN_WAY_OUT
 from smalti.engine.tables.foreign_csv import sampled_rows
 from smalti.engine.tables.guessing import ProposedColumn, guessed
@@ -23,7 +24,7 @@ from smalti.errors import DataError
 
 _SAMPLE: Final = 1 << 16
 """Bytes of the file that are looked at."""
-_WAYS_OUT: Final = (CANONICAL_WAY_OUT, FOREIGN_WAY_OUT)
+_WAYS_OUT: Final = (CANONICAL_WAY_OUT, FOREIGN_WAY_OUT, NAMES_WAY_OUT)
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _MOST_SKIPPED: Final = 5
 """Lines before the header that are looked for."""
@@ -148,10 +149,17 @@ def _advice(paths: Sequence[Path], where: str, declared: Dialect) -> str | None:
     for path in paths:
         if where == path.name or where.startswith(f"{path.name}, "):
             with suppress(DataError, OSError):
+                if _is_utf_16(path):
+                    return "it looks like UTF-16: export it again in UTF-8 (Excel: `CSV UTF-8`)"
                 proposal = propose(path)
                 if proposal is not None and proposal.differs_from(declared):
                     return proposal.advice()
     return None
+
+
+def _is_utf_16(path: Path) -> bool:
+    with opened(path) as (file, _):
+        return file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE)
 
 
 def refuse_marks_in_header(path: Path, header: Sequence[str], described: Iterable[str]) -> None:
@@ -248,8 +256,14 @@ def _rows(sample: bytes, dialect: Dialect) -> list[list[str]]:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Whether the first record names columns: texts, each once, with other kinds of values below them."""
+    """Whether the first record names columns: texts, each once, with other kinds of values below them.
+
+    The first or the last name may be missing: pandas and R write row names so, and others a last comma.
+    """
     first = rows[0]
+    if len(first) > 2 and (not first[0] or not first[-1]):  # two that are named
+        rows = [row[1:] if not first[0] else row[:-1] for row in rows]
+        first = rows[0]
     try:
         checked_names("", first)
     except DataError:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.csvw_dialect import Dialect
 from smalti.engine.tables.description import Description, Foreign, Source
 from smalti.engine.tables.parts import (
     CONTAINERS,
@@ -89,13 +90,27 @@ def _bound(target: IRI, path: Path, description: Description, table: str | None 
     else:
         kind = _format_of(path)
     foreign = _foreign(path, parts or (path,), kind, description)
-    if foreign is not Foreign.CSV and description.dialect is not None:
-        raise DataError(
-            description.source, "it has a `dialect`, and the data is no CSV", "no `dialect`", "leave it out"
-        )
+    _check_dialect(foreign, description)
     if foreign is not None:
         kind = OutputFormat.CSV
     return Source(target, path, kind, description, parts, foreign, table)
+
+
+def _check_dialect(foreign: Foreign | None, description: Description) -> None:
+    dialect = description.dialect
+    if dialect is None or foreign is Foreign.CSV:
+        return
+    if foreign is not Foreign.EXCEL:
+        raise DataError(
+            description.source, "it has a `dialect`, and the data is no CSV", "no `dialect`", "leave it out"
+        )
+    if replace(dialect, skipped_rows=0) != Dialect():
+        raise DataError(
+            description.source,
+            "its `dialect` says how a CSV file is written, and the data is a sheet",
+            "a `dialect` of `skipRows` alone",
+            "leave the other members out",
+        )
 
 
 def _foreign(

@@ -61,7 +61,7 @@ def parquet_batches(
         rows = min(most_rows, group.rows_at_once)
         with open_parquet_file(path, group.dictionaries) as file:
             for part in file.iter_batches(rows, row_groups=[number], columns=list(wanted)):
-                for piece in _in_pieces(part):
+                for piece in _in_pieces(_in_plain_types(part)):
                     batch = _batch(piece, wanted)
                     if must_be_text and _has_empty_texts(piece, wanted):
                         raise NotPlainTextError
@@ -69,6 +69,17 @@ def parquet_batches(
                     yield batch
     if is_empty:
         yield _batch(schema.empty_table(), wanted)
+
+
+def _in_plain_types(part: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows without views, whose lengths Arrow does not compute."""
+    fields = [
+        field.with_type(pa.large_string() if pa.types.is_string_view(field.type) else pa.large_binary())
+        if pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type)
+        else field
+        for field in part.schema
+    ]
+    return part.cast(pa.schema(fields))
 
 
 def _in_pieces(part: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -20,6 +20,8 @@ from smalti.policy.text.json_text import (
 from smalti.policy.text.layout import lay_out
 
 ENDINGS: Final = (".yaml", ".yml")
+IN_CODE: Final = "<policy>"
+"""What messages call a policy that is written in code; it is always in the short form."""
 _OTHERS: Final = (".json", ".jsonld", ".ttl")
 _JSON: Final = re.compile(r"\ufeff?\s*[\[{]")
 _START: Final = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*)?\r?\n|---[ \t]*\r?\n)*([a-z-]+):(?:\s|\Z)")
@@ -61,7 +63,7 @@ def is_short(name: str, text: str) -> bool:
         return False
     start = _START.match(text)
     begins = start is not None and start[1] in TOP_WORDS and not name.endswith(_OTHERS)
-    return name.endswith(ENDINGS) or begins
+    return name == IN_CODE or name.endswith(ENDINGS) or begins
 
 
 def looks_short(text: str) -> bool:

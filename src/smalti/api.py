@@ -38,7 +38,7 @@ from smalti.engine.tables.addresses import ArrowStream, Frame, Location, data_at
 from smalti.engine.tables.stores import on_disk
 from smalti.errors import UsageError
 from smalti.estimating import estimate
-from smalti.fluent import NAME, PolicyInCode, new_policy
+from smalti.fluent import PolicyInCode, new_policy
 from smalti.policy.decide import authorize as authorizing
 from smalti.policy.decide import fact_text
 from smalti.policy.decide.decision import Decision, Effect, Fact, Request
@@ -50,6 +50,7 @@ from smalti.policy.model.model import Policy
 from smalti.policy.read import parse as parsing
 from smalti.policy.read.inheritance import Stored, nothing_stored
 from smalti.policy.say.bind import bound_document
+from smalti.policy.short.source import IN_CODE
 from smalti.published import read_published
 from smalti.roles import Scaffold
 from smalti.starting import init
@@ -223,7 +224,7 @@ def load_policy(
 def _document(policy: AnyPath | PolicyInCode) -> tuple[bytes, str]:
     """The bytes and the name of a document; no bytes where there is no such file."""
     if isinstance(policy, PolicyInCode):
-        return policy.to_short().encode(), NAME
+        return policy.to_short().encode(), IN_CODE
     place = Path(policy)
     return place.read_bytes() if place.is_file() else b"", os.fspath(policy)
 

@@ -13,12 +13,11 @@ from smalti.policy.read.parse import parse
 from smalti.policy.say.serialize import number_text
 from smalti.policy.say.short_form import to_json_ld
 from smalti.policy.short.plain import NOWHERE, array, plain_object, text_value
+from smalti.policy.short.source import IN_CODE
 from smalti.policy.short.words import JOINED, OPERATORS, PARTS, RULE_WORDS, TYPES
 from smalti.policy.text.json_text import JsonArray, JsonNamed, JsonNumber, JsonValue
 from smalti.policy.text.yaml_layout import lay_out_yaml
 
-NAME: Final = "<policy>"
-"""What messages call a policy that is written in code."""
 _WORDS: Final = frozenset({*RULE_WORDS, *OPERATORS, *JOINED, *TYPES})
 _BY_COLUMN: Final = frozenset({"rows", "per-column"})
 _EXPECTED: Final = "texts, numbers, True, dates, and lists and mappings of them"
@@ -99,11 +98,11 @@ class PolicyInCode:
             PolicyError: a word is unknown, or has another kind of value.
         """
         text = self.to_short()
-        done = to_json_ld(text, NAME)
+        done = to_json_ld(text, IN_CODE)
         if done.text is None:
             from smalti.policy.read.parse import require_bound  # noqa: PLC0415 (only then)
 
-            require_bound(parse(text.encode(), NAME))  # raises, with every problem
+            require_bound(parse(text.encode(), IN_CODE))  # raises, with every problem
         return done.text or ""
 
     def _with(self, kind: str, action: str | None, words: Mapping[str, object]) -> "PolicyInCode":

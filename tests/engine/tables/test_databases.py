@@ -254,5 +254,8 @@ def test_a_mistyped_address_shows_no_password(text: str) -> None:
 
 
 def test_texts_of_polars_are_views(tmp_path: Path) -> None:
-    table = pa.table({"a": pa.array(["x", "y", None], pa.string_view())})
-    assert read(Frame(table), tmp_path) == 'a\nx\ny\n""\n'
+    texts = pa.array(["x", "y", None], pa.string_view())
+    categories = pa.DictionaryArray.from_arrays(pa.array([1, 0, None], pa.uint32()), texts.slice(0, 2))
+    images = pa.array([b"1", b"", None], pa.binary_view())
+    table = pa.table({"a": texts, "b": categories, "c": images})
+    assert read(Frame(table), tmp_path) == "a,b,c\nx,y,MQ==\ny,x,\n,,\n"

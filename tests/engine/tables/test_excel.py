@@ -1,6 +1,7 @@
 """Workbooks: cells by their types, and everything else refused by its name."""
 
 import io
+import json
 import zipfile
 from collections.abc import Callable
 from datetime import date, datetime, time
@@ -74,6 +75,23 @@ def test_a_sheet_is_chosen_by_name(tmp_path: Path) -> None:
     assert "it has 2 sheets; expected the name of one: `Sheet`, `May 2024`" in refusal(place)
     assert "Did you mean `May 2024`?" in refusal(place, "may 2024")
     assert data_at(f"{place}#May 2024", "data") == TableIn(place, "May 2024")
+
+
+def test_rows_above_the_header_are_counted_in_the_description(tmp_path: Path) -> None:
+    place = workbook(tmp_path, ["Canary"], [None, 7], ["a", "b"], ["x", 2], change=set_cell("C1", "=1"))
+    assert '"dialect": {"skipRows": 2}' in refusal(place)
+    description = tmp_path / "t.xlsx-metadata.json"
+
+    def described(**dialect: object) -> None:
+        stated = {"url": "t.xlsx", "dialect": dialect, "tableSchema": {"columns": []}}
+        description.write_text(json.dumps({"@context": "http://www.w3.org/ns/csvw"} | stated))
+
+    described(skipRows=2)
+    assert content(place) == "a,b\nx,2\n"
+    described(skipRows=4)
+    assert "nothing stands behind its first 4 rows" in refusal(place)
+    described(skipRows=2, delimiter=";")
+    assert "a `dialect` of `skipRows` alone" in refusal(place)
 
 
 def set_cell(name: str, value: Any) -> Callable[[Any], None]:

@@ -121,15 +121,26 @@ def source(path: Path) -> reading.Source:
     return bind(IRI("http://example.com/t"), path)
 
 
-def test_a_record_longer_than_csv_allows_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [pa.string(), pa.string_view()], ids=str)
+def test_a_record_longer_than_csv_allows_is_refused(tmp_path: Path, kind: pa.DataType) -> None:
     path = tmp_path / "t.parquet"
-    halves = ["s3cret" + "x" * (4 * MIB)]
-    pq.write_table(pa.table({"a": halves, "b": halves}), path)
+    halves = pa.array(["s3cret" + "x" * (4 * MIB)]).cast(kind)
+    pq.write_table(pa.table({"a": halves, "b": halves}), path, use_dictionary=kind == pa.string())
     with pytest.raises(DataError, match="a record is longer than 8 MiB") as refused:
         list(parquet_batches(path, ("a", "b"), None, (0, 1)))
     assert "s3cret" not in str(refused.value)
     pq.write_table(pa.table({"a": ["x" * 4 * MIB, "x"], "b": ["x", "x" * 4 * MIB]}), path)
     assert sum(batch.num_rows for batch in parquet_batches(path, ("a", "b"), None, (0, 1))) == 2
+
+
+def test_the_verifier_reads_views_in_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    texts = pa.array(["x" * MIB + str(row) for row in range(40)]).cast(pa.string_view())
+    pq.write_table(pa.table({"text": texts}), path, use_dictionary=False)
+    original = open_original(Original(path, OutputFormat.PARQUET), ["text"])
+    rows = [batch.rows for batch in original.batches(["text"], None)]
+    assert sum(rows) == 40
+    assert max(rows) <= 17
 
 
 def test_pages_that_are_too_large_together_are_refused(

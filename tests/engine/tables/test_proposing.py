@@ -161,6 +161,19 @@ def test_a_sample_may_end_inside_quotes(tmp_path: Path) -> None:
     assert proposal.stated_dialect() == {"delimiter": ";"}
 
 
+@pytest.mark.parametrize("content", [",b,c\n1,2,x\n", "a,b,\n1,2,\n"])
+def test_a_header_may_lack_its_first_or_last_name(tmp_path: Path, content: str) -> None:
+    proposal = propose(written(tmp_path, content))
+    assert proposal is not None
+    assert proposal.is_canonical
+    assert "has no name in the header; " in told(tmp_path, content.encode())
+
+
+def test_utf_16_is_named(tmp_path: Path) -> None:
+    message = told(tmp_path, "age\tcanary\n1\t2\n".encode("utf-16"))
+    assert "It looks like UTF-16: export it again in UTF-8" in message
+
+
 def test_a_first_record_whose_texts_come_again_is_no_header(tmp_path: Path) -> None:
     proposal = propose(written(tmp_path, "ann,flu\nbob,cold\neve,flu\n"))
     assert proposal is not None
