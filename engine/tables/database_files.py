@@ -1,5 +1,6 @@
 """Tables of database files, of DuckDB and SQLite; opened for reading, and without any other file."""
 
+import math
 import sqlite3
 import warnings
 from base64 import b64encode
@@ -196,6 +197,14 @@ class _SqliteTable(Reader):
                 return cell
             case bytes():
                 return Plain(b64encode(cell).decode())
+            case float() if not math.isfinite(cell):
+                raise misfit(
+                    self._name,
+                    record,
+                    "a number that is not finite",
+                    "finite numbers",
+                    "make it missing (NULL)",
+                )
             case float() | int():
                 return Plain(plain_number(cell))
         raise misfit(self._name, record, "a value of an unknown type", "texts, numbers and bytes")

@@ -79,6 +79,44 @@ class Reader(ABC):
         return ""
 
 
+class TypedReader(Reader):
+    """A table whose columns have types of their own, which are looked at once."""
+
+    def __init__(self, name: str, header: tuple[str, ...], datatypes: tuple[Datatype | None, ...]) -> None:
+        self._name, self._header, self._datatypes = name, header, datatypes
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        return self._header
+
+    @property
+    def datatypes(self) -> tuple[Datatype | None, ...]:
+        return self._datatypes
+
+
+def outside(name: str, column: str, count: int, datatype: Datatype | None) -> DataError:
+    """The error for values that have no canonical form, though their type has others that do.
+
+    Args:
+        name: of the table.
+        column: the column's name.
+        count: how many of its values these are.
+        datatype: what the table states of the column.
+    """
+    values = "1 of its values is" if count == 1 else f"{count:,} of its values are"
+    is_number = datatype in (Datatype.DOUBLE, Datatype.DECIMAL)
+    return DataError(
+        f"{name}, column `{column}`",
+        f"{values} {'not finite' if is_number else 'before the year 1, after 9999, or infinite'}",
+        "finite numbers" if is_number else "dates of the years 1 to 9999",
+        "make these values missing (NULL), in the table or in a view of it",
+    )
+
+
 def misfit(name: str, record: int, problem: str, expected: str, way_out: str = "") -> DataError:
     """The error for a record that is not as it should be; the header is record 0."""
     place = "the header" if record == 0 else f"record {record}"
