@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any, Final
 from zipfile import BadZipFile, ZipFile
 
-from smalti.engine.tables.foreign import RECORDS_AT_ONCE, Plain, Reader, Records, misfit, plain_number
+from smalti.engine.tables.foreign import (
+    RECORDS_AT_ONCE,
+    Moment,
+    Number,
+    Plain,
+    Reader,
+    Records,
+    misfit,
+    plain_number,
+)
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import DataError, UsageError
 from smalti.policy.model.suggest import did_you_mean
@@ -224,6 +233,10 @@ class _Sheet(Reader):
     def header(self) -> tuple[str, ...]:
         return self._header
 
+    @property
+    def has_typed_cells(self) -> bool:
+        return True
+
     def digest(self) -> str:
         return self._digest
 
@@ -295,9 +308,9 @@ class _Sheet(Reader):
             if not math.isfinite(value):
                 problem = "a number that is not finite"
             elif not _shows_more_zeros(value, cell.number_format):
-                return Plain(plain_number(value))
+                return Number(plain_number(value))
         elif isinstance(value, date):
-            return Plain(_day(value, cell.number_format))
+            return Moment(_day(value, cell.number_format))
         else:
             problem = "a time or a duration without a day"
         raise misfit(

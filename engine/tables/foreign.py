@@ -25,6 +25,22 @@ class Plain(str):
     __slots__ = ()
 
 
+class Number(Plain):
+    """Of a cell that holds a number, whatever its column says."""
+
+    __slots__ = ()
+
+
+class Moment(Plain):
+    """Of a cell that holds a date or a date-time, likewise."""
+
+    __slots__ = ()
+
+
+CELL_KINDS: Final[dict[type, str]] = {str: "text", Number: "number", Moment: "date", Plain: "other value"}
+"""What a cell of its own type holds, for messages."""
+
+
 def plain_number(value: float) -> str:
     """A number without an exponent, where it is not a very long one: equal numbers have one text."""
     text = str(value or 0)  # minus zero is zero
@@ -56,6 +72,11 @@ class Reader(ABC):
     @abstractmethod
     def header(self) -> tuple[str, ...]:
         """The names of the columns, not yet checked."""
+
+    @property
+    def has_typed_cells(self) -> bool:
+        """Whether each cell has a type of its own, so that a column may hold several."""
+        return False
 
     @property
     def datatypes(self) -> tuple[Datatype | None, ...]:
