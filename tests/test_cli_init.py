@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shlex
+import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -317,6 +318,30 @@ def test_counts_tell_who_may_be_the_person(tmp_path: Path) -> None:
     assert [column.name for column in profile.candidates] == ["who", "age"]
     seen = smalti("init", data, cwd=tmp_path)
     assert "who: 20 different in 40 rows" in seen.out
+
+
+def test_cells_of_several_types_are_counted(tmp_path: Path) -> None:
+    """One person may stand there as the number 7 and as the text 007: init, plan and run say so."""
+    with sqlite3.connect(tmp_path / "t.sqlite") as connection:
+        connection.execute("CREATE TABLE t (who, age INTEGER, note)")
+        rows = [(who, 30 + place, 5) for place, who in enumerate([7, "007", 8, 9, "x", "y"])]
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", [*rows, (10, 31, "five")])
+    connection.close()
+    roles = ("--respondent", "who", "--quasi-identifier", "age", "--k", "2")
+    seen = smalti("init", "t.sqlite", *roles, cwd=tmp_path)
+    assert "who has cells of several types: 4 numbers, 3 texts;" in " ".join(seen.out.split())
+    assert "several types" not in written_to(tmp_path)
+    policy = policy_in(tmp_path)
+    target = f"http://example.com/{policy.name.removesuffix('.policy.yaml')}"
+    requested = {"data": {target: tmp_path / "t.sqlite"}, "party": PARTY, "owner": OWNER}
+    registry = {"registry": tmp_path / "smalti.sqlite"}
+    planned = api.plan(policy, **requested, **registry).warnings
+    ran = api.run(policy, out=tmp_path / "published", **requested, **registry).warnings
+    for warnings in (planned, ran):
+        (warning,) = (text for text in warnings if "several types" in text)
+        assert warning.startswith("`who` has cells of several types (4 numbers, 3 texts):"), (
+            "note is dropped"
+        )
 
 
 def test_l_makes_it_l_diversity(tmp_path: Path) -> None:

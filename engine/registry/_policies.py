@@ -15,10 +15,11 @@ from smalti.policy.model.model import Policy, PolicyType
 from smalti.vocab.terms import IRI
 
 
-def replaced(
-    connection: Connection, reader: Reader, facts: Facts, new: NewPolicies | Claims
-) -> tuple[int, ...]:
-    """The entries in force under the uids of new policies, of other documents, that the issuer may end.
+def replaced(connection: Connection, reader: Reader, new: NewPolicies | Claims) -> tuple[int, ...]:
+    """The entries in force under the uids of new policies, of other documents of the same issuer.
+
+    Never another owner's: each owner's document is the owner's own. It ends when its issuer replaces it, or
+    by a revocation that names it.
 
     Raises:
         UsageError: an Agreement would end something else than an Agreement of the same parties about the
@@ -26,11 +27,14 @@ def replaced(
     """
     entries: dict[int, None] = {}
     for policy in new.policies:
-        query = in_force().where(db.policies.c.uid == policy.uid, db.policies.c.digest != new.digest)
+        query = in_force().where(
+            db.policies.c.uid == policy.uid,
+            db.policies.c.digest != new.digest,
+            db.policies.c.issuer == new.issuer,
+        )
         for row in connection.execute(query).all():
-            if may_end(facts, row, new.issuer):
-                _check_replaces(policy, reader.stored(connection, row.id))
-                entries[row.id] = None
+            _check_replaces(policy, reader.stored(connection, row.id))
+            entries[row.id] = None
     return tuple(entries)
 
 

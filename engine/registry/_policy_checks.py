@@ -1,6 +1,7 @@
 """What keeps a policy from being added: targets of others, and uids that are taken."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import Connection, select
@@ -19,6 +20,31 @@ from smalti.vocab.terms import IRI
 
 _MAX_PARAMETERS: Final = 500
 """In one statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenUid:
+    """A uid that another document in force uses."""
+
+    uid: IRI
+    is_own: bool
+    """Whether that document is of the same issuer, who alone replaces it."""
+
+    @property
+    def problem(self) -> str:
+        """For messages."""
+        whose = "" if self.is_own else " of another owner"
+        return f"the uid `{self.uid}` is used by another document{whose}"
+
+    def way_out(self, replacing: str) -> str:
+        """How the issuer gets on.
+
+        Args:
+            replacing: what the issuer of both documents does to put the new one in the other's place.
+        """
+        if self.is_own:
+            return f"{replacing}, or use another uid"
+        return "owners replace only their own documents: use another uid, or ask the other owner to end it"
 
 
 def check_new(
@@ -49,15 +75,15 @@ def check_new(
         raise _taken(taken, new)
 
 
-def _taken(uid: IRI, new: NewPolicies) -> UsageError:
+def _taken(taken: TakenUid, new: NewPolicies) -> UsageError:
     is_agreement = any(policy.type is PolicyType.AGREEMENT for policy in new.policies)
     return UsageError(
         str(new.policies[0].where),
-        f"the uid `{uid}` is used by another document",
+        taken.problem,
         "uids that no other document in force uses, of this issuer or about these targets",
         OTHER_UID
         if is_agreement
-        else "replace the other document with `smalti policy add --replace`, or use another uid",
+        else taken.way_out("replace the other document with `smalti policy add --replace`"),
     )
 
 
@@ -139,7 +165,7 @@ def uid_conflict(
     facts: Facts,
     new: "NewPolicies | Claims",
     ending: Collection[int] = (),
-) -> IRI | None:
+) -> TakenUid | None:
     """A uid of the document that another one in force uses so that the two could be taken for each other.
 
     That is so when both are by one issuer, or when both issuers own a target that both are about. A uid
@@ -154,12 +180,12 @@ def uid_conflict(
         if entry in same:
             continue
         if issuer == new.issuer:
-            return taken
+            return TakenUid(taken, is_own=True)
         about = select(db.policy_targets.c.target).where(db.policy_targets.c.policy == entry)
         for target in targets & set(connection.execute(about).scalars()):
             owners = facts.without_members().owners(IRI(target)) or {new.issuer}
             if {issuer, new.issuer} <= owners:
-                return taken
+                return TakenUid(taken, is_own=False)
     return None
 
 

@@ -84,12 +84,12 @@ def check_may_be_stored(
             "a policy in force",
             "add it again, as an owner",
         )
-    if (uid := _policy_checks.uid_conflict(connection, reader, facts, new, ending)) is not None:
+    if (taken := _policy_checks.uid_conflict(connection, reader, facts, new, ending)) is not None:
         raise UsageError(
             str(new.policies[0].where),
-            f"the uid `{uid}` is used by another document",
+            taken.problem,
             "uids that no other document in force uses, of this issuer or about these targets",
-            "as its owner, put this one in its place with --replace; or use another uid",
+            taken.way_out("put this one in its place with --replace"),
         )
 
 

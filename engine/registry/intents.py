@@ -157,7 +157,7 @@ class Intents:
         if self._is_still_in_force(connection, record):
             return None
         new = self._read_anew(connection, record)
-        ending = _policies.replaced(connection, self._shared.reader, facts, new) if record.replaces else ()
+        ending = _policies.replaced(connection, self._shared.reader, new) if record.replaces else ()
         _versions.check_may_be_stored(connection, self._shared.reader, facts, record, new, ending)
         key = _keys.check_signature(
             connection, record.issuer, record.document, record.signature, record.document_name

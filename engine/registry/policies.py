@@ -45,7 +45,7 @@ class Policies:
 
         def check(connection: Connection) -> _Addition:
             facts = shared.facts(connection)
-            ending = _policies.replaced(connection, reader, facts, new) if replaces else ()
+            ending = _policies.replaced(connection, reader, new) if replaces else ()
             _policy_checks.check_new(connection, reader, facts, new, ending)
             key = _keys.check_signature(connection, issuer, new.document, signature, name)
             return _Addition(facts, ending, _keys.signed(key, signature))
@@ -138,15 +138,17 @@ class Policies:
         with self._shared.database.reading() as connection:
             return self._shared.reader.is_revoked(connection, policy, owners)
 
-    def uid_conflict(self, policy: Policy, issuer: IRI, *, replaces: bool = False) -> IRI | None:
+    def uid_conflict(
+        self, policy: Policy, issuer: IRI, *, replaces: bool = False
+    ) -> _policy_checks.TakenUid | None:
         """A uid of an issuer's policy that another document uses, so that the two could be confused.
 
-        Where it `replaces`, none of what the issuer may end under the policy's uid is in its way.
+        Where it `replaces`, none of the issuer's own documents under the policy's uid is in its way.
         """
         claims = _policy_documents.Claims.of(policy, issuer)
         with self._shared.database.reading() as connection:
             facts = _assets.Facts(connection)
-            ending = _policies.replaced(connection, self._shared.reader, facts, claims) if replaces else ()
+            ending = _policies.replaced(connection, self._shared.reader, claims) if replaces else ()
             return _policy_checks.uid_conflict(connection, self._shared.reader, facts, claims, ending)
 
     def meaning_of(self, snapshot: Snapshot, version: VersionEntry | TargetVersion) -> str | None:

@@ -232,7 +232,7 @@ class Registry:
             issuer: who adds it; asserted by the caller.
             signature: a detached JWS of the bytes that are stored (see `signatures`); needed once a key is
                 trusted for the issuer.
-            replaces: end what is in force under the same policy uids at once, where the issuer may. An
+            replaces: end at once what the same issuer has in force under the same policy uids. An
                 Agreement replaces only an Agreement of the same parties about the same targets.
 
         Raises:

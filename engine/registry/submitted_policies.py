@@ -72,13 +72,10 @@ def _submission_refused(
     policy, registry = resolution.policy, judge.registry
     if registry.policies.is_revoked(policy, owners):
         return Reason("it was revoked; an owner must add it again before it counts", policy.uid)
-    uid = registry.policies.uid_conflict(policy, resolution.issuer, replaces=replaces)
-    if uid is not None:
-        text = (
-            f"another document in force uses the uid `{uid}`: its owner puts this one in its place with"
-            " `smalti run --replace` or `smalti policy add --replace`; others use other uids"
-        )
-        return Reason(text, policy.uid)
+    taken = registry.policies.uid_conflict(policy, resolution.issuer, replaces=replaces)
+    if taken is not None:
+        replacing = "put this one in its place with `smalti run --replace` or `smalti policy add --replace`"
+        return Reason(f"{taken.problem}: {taken.way_out(replacing)}", policy.uid)
     request = Request(party=IRI(""), action=IRI(""), targets=targets)
     requested = judge.snapshot.requested(request)
     for rule, naming_rule, assigner in assigned(policy):

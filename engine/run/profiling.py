@@ -18,7 +18,7 @@ from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.tables.addresses import Frame, Location, ServedTable
 from smalti.engine.tables.bringing import bound, brought
 from smalti.engine.tables.canonical import canonical
-from smalti.engine.tables.description import Description, Foreign, Source
+from smalti.engine.tables.description import Description, Foreign, MixedColumn, Source
 from smalti.engine.tables.guessing import Guess, ProposedColumn
 from smalti.engine.tables.proposing import Proposal, propose, with_proposals
 from smalti.engine.tables.reading import Contents, inspect, text_batches
@@ -79,6 +79,8 @@ class Profile:
     """The name of the description that is there; empty: there is none."""
     states_respondent: bool
     """Whether it says who the person is."""
+    mixed: tuple[MixedColumn, ...] = ()
+    """Columns whose cells are of several types."""
 
     @property
     def candidates(self) -> tuple[ColumnProfile, ...]:
@@ -139,6 +141,7 @@ def profiled(data: Location, nulls: Sequence[str] = (), *, has_header: bool = Fa
         tuple(nulls),
         description.source,
         description.one_row_each or description.respondent is not None,
+        source.mixed,
     )
 
 

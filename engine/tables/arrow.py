@@ -1,23 +1,30 @@
 """Tables of Arrow as canonical text: what databases, data frames and Parquet files are read through."""
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smalti.engine.tables.foreign import Reader, Records
+from smalti.engine.tables.foreign import Records, TypedReader, outside
 from smalti.engine.tables.parquet import as_text, open_parquet, parquet_batches, stated_datatype
 from smalti.engine.tables.reading import file_digest
-from smalti.errors import DataError
-from smalti.transforms.base import Datatype
+from smalti.errors import DataError, raise_all
 
 _ZEROS: Final = r"(\.[0-9]*?)0+(Z?)$"
 _BARE_POINT: Final = r"\.(Z?)$"
+_UNITS: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_DAY: Final = 86_400
+_FIRST_SECOND: Final = -719_162 * _DAY
+"""Of the year 1, counted from 1970."""
+_END_SECOND: Final = 2_932_897 * _DAY
+"""Of the year 9999, which is the first that does not belong to it."""
+_LARGEST: Final = 2**63 - 1
 
 
-class ArrowReader(Reader):
+class ArrowReader(TypedReader):
     """A table that Arrow batches yield; date-times are written as ISO 8601 with a `T`."""
 
     def __init__(
@@ -33,27 +40,22 @@ class ArrowReader(Reader):
         Raises:
             DataError: a column is of a type that is not read.
         """
-        self._name, self._batches = name, batches
-        self._header = tuple(map(str, schema.names))
-        self._datatypes = tuple(stated_datatype(name, field) for field in schema)
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        return self._header
-
-    @property
-    def datatypes(self) -> tuple[Datatype | None, ...]:
-        return self._datatypes
+        super().__init__(
+            name,
+            tuple(map(str, schema.names)),
+            tuple(stated_datatype(name, field) for field in schema),
+        )
+        self._batches = batches
 
     def records(self) -> Iterator[Records]:
-        first = 1
+        first, unread = 1, [0] * len(self._header)
         try:
             for batch in self._batches():
-                if batch.num_rows:
+                unread = [
+                    before + outside_of(column)
+                    for before, column in zip(unread, batch.columns, strict=True)
+                ]
+                if batch.num_rows and not any(unread):
                     columns = tuple(_texts(column) for column in batch.columns)
                     yield Records(first, columns)
                 first += batch.num_rows
@@ -64,9 +66,14 @@ class ArrowReader(Reader):
                 "a table whose values fit their types",
                 "export it as CSV",
             ) from None
+        raise_all([
+            outside(self._name, name, count, datatype)
+            for name, count, datatype in zip(self._header, unread, self._datatypes, strict=True)
+            if count
+        ])  # fmt: skip
 
 
-class ParquetReader(Reader):
+class ParquetReader(TypedReader):
     """A Parquet file, with the texts that it has for every engine."""
 
     def __init__(self, path: Path) -> None:
@@ -76,20 +83,10 @@ class ParquetReader(Reader):
             DataError: it is no Parquet file, or a column is of a type that is not read.
         """
         schema = open_parquet(path).schema_arrow
-        self._path, self._header = path, tuple(schema.names)
-        self._datatypes = tuple(stated_datatype(path.name, field) for field in schema)
-
-    @property
-    def name(self) -> str:
-        return self._path.name
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        return self._header
-
-    @property
-    def datatypes(self) -> tuple[Datatype | None, ...]:
-        return self._datatypes
+        super().__init__(
+            path.name, tuple(schema.names), tuple(stated_datatype(path.name, field) for field in schema)
+        )
+        self._path = path
 
     def records(self) -> Iterator[Records]:
         first = 1
@@ -103,6 +100,30 @@ class ParquetReader(Reader):
 
     def digest(self) -> str:
         return file_digest(self._path)
+
+
+def outside_of(column: pa.Array) -> int:
+    """How many values have no canonical text: numbers that are not finite, days beyond the years 1 to 9999.
+
+    Databases write an infinite date as the largest number that its type holds.
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if pa.types.is_floating(kind):
+        is_outside = pc.invert(pc.is_finite(pc.cast(column, pa.float64())))
+    elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        if pa.types.is_date32(kind):
+            column, second = pc.cast(column, pa.int32()), Fraction(1, _DAY)
+        else:
+            second = Fraction(1000 if pa.types.is_date64(kind) else _UNITS[kind.unit])
+        numbers = pc.cast(column, pa.int64())
+        least = max(_FIRST_SECOND * second, 1 - _LARGEST)
+        end = min(_END_SECOND * second, _LARGEST)
+        is_outside = pc.or_(pc.less(numbers, int(least)), pc.greater_equal(numbers, int(end)))
+    else:
+        return 0
+    return pc.sum(is_outside).as_py() or 0
 
 
 def _texts(column: pa.Array) -> list[str]:

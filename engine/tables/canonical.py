@@ -5,19 +5,20 @@ form. Records keep their number and order. Canonical CSV and Parquet files are r
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
 
 from smalti.engine.tables.arrow import ParquetReader
-from smalti.engine.tables.description import ColumnDescription, Description, Foreign, Source
+from smalti.engine.tables.description import ColumnDescription, Description, Foreign, MixedColumn, Source
 from smalti.engine.tables.dialect import checked_names
 from smalti.engine.tables.disk import private_folder, writing_copies
-from smalti.engine.tables.foreign import Plain, Reader, Records
+from smalti.engine.tables.foreign import CELL_KINDS, Plain, Reader, Records
 from smalti.engine.tables.foreign_csv import CsvReader
 from smalti.engine.tables.mixed_formats import refuse_misfit
 from smalti.engine.tables.packing import opened
@@ -59,8 +60,9 @@ def canonical(source: Source, folder: Path, phase: Phase = lambda _: None) -> So
         path=place if source.parts else copies[0],
         parts=copies if source.parts else (),
         foreign=None,
-        originals=tuple(digest for digest, _ in brought),
-        datatypes=brought[0][1],
+        originals=tuple(part.digest for part in brought),
+        datatypes=brought[0].datatypes,
+        mixed=brought[0].mixed,
     )
 
 
@@ -74,14 +76,26 @@ def file_safe(table: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_. #" else "_" for letter in table)[:60]
 
 
-def _brought(source: Source, path: Path, copy: Path) -> tuple[str, tuple[Datatype | None, ...]]:
-    """Write the copy of a file; the original's digest, and what it states of its columns."""
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    """What is known of a file once its copy is written."""
+
+    digest: str
+    """Of the original."""
+    datatypes: tuple[Datatype | None, ...] = ()
+    """What it states of its columns."""
+    mixed: tuple[MixedColumn, ...] = ()
+    """Columns whose cells are of several types; only of workbooks and databases, which are one file."""
+
+
+def _brought(source: Source, path: Path, copy: Path) -> _Brought:
+    """Write the copy of a file."""
     if source.foreign is Foreign.CSV and source.description.is_canonical:
-        return _unpacked(path, copy), ()
+        return _Brought(_unpacked(path, copy))
     before = _state(path)
     with _reader(source, path) as reader:
-        write_canonical(reader, source.description, copy)
-        brought = reader.digest(), reader.datatypes
+        mixed = write_canonical(reader, source.description, copy)
+        brought = _Brought(reader.digest(), reader.datatypes, mixed)
     if _state(path) != before:
         raise DataError(
             path.name,
@@ -125,17 +139,18 @@ def _unpacked(path: Path, copy: Path) -> str:
         return stored.finish()
 
 
-def write_canonical(reader: Reader, description: Description, copy: Path) -> None:
-    """Write what a reader yields as a canonical CSV file."""
+def write_canonical(reader: Reader, description: Description, copy: Path) -> tuple[MixedColumn, ...]:
+    """Write what a reader yields as a canonical CSV file; the columns whose cells are of several types."""
     names = checked_names(reader.name, list(reader.header))
     columns = [
-        _Column(description.column(name), stated)
+        _Column(description.column(name), stated, counts_kinds=reader.has_typed_cells)
         for name, stated in zip(names, reader.datatypes, strict=True)
     ]
     with writing_copies(), copy.open("xb") as file:
         file.write(csv_records([pa.array([name], pa.string()) for name in names]))
         for records in reader.records():
             _write(file, reader, records, columns)
+    return tuple(mixed for column in columns if (mixed := column.mixed) is not None)
 
 
 def _write(file: BinaryIO, reader: Reader, records: Records, columns: list["_Column"]) -> None:
@@ -150,7 +165,9 @@ def _write(file: BinaryIO, reader: Reader, records: Records, columns: list["_Col
 class _Column:
     """Brings the texts of a column into the canonical form, a batch at a time."""
 
-    def __init__(self, description: ColumnDescription, stated: Datatype | None) -> None:
+    def __init__(
+        self, description: ColumnDescription, stated: Datatype | None, *, counts_kinds: bool
+    ) -> None:
         self.description = description
         self.misfit: int | None = None
         """Where in the batch the first text stands that is not of the declared format."""
@@ -158,15 +175,29 @@ class _Column:
         self._nulls = frozenset() if is_plain else description.nulls
         self._format = None if is_plain else description.format
         self._canonical: dict[str, str] = {}
+        has_text = description.datatype in (None, Datatype.STRING)
+        self._kinds: Counter[type] | None = Counter() if counts_kinds and has_text else None
+
+    @property
+    def mixed(self) -> MixedColumn | None:
+        """The kinds of its cells so far; None where they are of one, or the datatype tells values apart."""
+        if self._kinds is None or len(self._kinds) < 2:
+            return None
+        counts = tuple((CELL_KINDS[kind], count) for kind, count in self._kinds.most_common())
+        return MixedColumn(self.description.name, counts)
 
     def canonical(self, cells: Sequence[str]) -> list[str]:
         """The canonical texts, up to the first misfit."""
         self.misfit = None
+        if self._kinds is not None:
+            self._kinds.update(
+                type(cell) for cell in cells if cell and (type(cell) is not str or cell not in self._nulls)
+            )
         if self._format is None and not self._nulls:
             return list(cells)
         texts: list[str] = []
         for cell in cells:
-            text = cell if type(cell) is Plain else self._text(cell)
+            text = cell if isinstance(cell, Plain) else self._text(cell)
             if text is None:
                 self.misfit = len(texts)
                 break

@@ -1,5 +1,6 @@
 """Tables of database files, of DuckDB and SQLite; opened for reading, and without any other file."""
 
+import math
 import sqlite3
 import warnings
 from base64 import b64encode
@@ -11,7 +12,15 @@ from urllib.parse import quote
 
 from smalti.engine.tables.arrow import ArrowReader
 from smalti.engine.tables.catalogue import Name, chosen, quoted
-from smalti.engine.tables.foreign import RECORDS_AT_ONCE, Plain, Reader, Records, misfit, plain_number
+from smalti.engine.tables.foreign import (
+    RECORDS_AT_ONCE,
+    Number,
+    Plain,
+    Reader,
+    Records,
+    misfit,
+    plain_number,
+)
 from smalti.errors import DataError, UsageError
 
 _SQLITE: Final = b"SQLite format 3\0"
@@ -178,6 +187,10 @@ class _SqliteTable(Reader):
     def header(self) -> tuple[str, ...]:
         return self._header
 
+    @property
+    def has_typed_cells(self) -> bool:
+        return True
+
     def records(self) -> Iterator[Records]:
         first = 1
         with closing(self._connection.execute(self._query)) as cursor:
@@ -196,6 +209,14 @@ class _SqliteTable(Reader):
                 return cell
             case bytes():
                 return Plain(b64encode(cell).decode())
+            case float() if not math.isfinite(cell):
+                raise misfit(
+                    self._name,
+                    record,
+                    "a number that is not finite",
+                    "finite numbers",
+                    "make it missing (NULL)",
+                )
             case float() | int():
-                return Plain(plain_number(cell))
+                return Number(plain_number(cell))
         raise misfit(self._name, record, "a value of an unknown type", "texts, numbers and bytes")

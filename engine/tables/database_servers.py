@@ -7,15 +7,24 @@ quote it.
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from smalti.engine.tables.addresses import ServedTable
 from smalti.engine.tables.catalogue import chosen
-from smalti.engine.tables.foreign import RECORDS_AT_ONCE, Plain, Reader, Records, misfit, plain_number
-from smalti.errors import BackendError, UsageError, install_line
+from smalti.engine.tables.foreign import (
+    RECORDS_AT_ONCE,
+    Plain,
+    Reader,
+    Records,
+    TypedReader,
+    misfit,
+    outside,
+    plain_number,
+)
+from smalti.errors import BackendError, UsageError, install_line, raise_all
 from smalti.transforms.base import Datatype
 
 _DATATYPES: dict[str, Datatype] = {
@@ -75,7 +84,7 @@ def opened_table(data: ServedTable) -> Iterator[Reader]:
         engine.dispose()
 
 
-class _Served(Reader):
+class _Served(TypedReader):
     """A table of a server; its rows are ordered by their values, for it has no order of its own."""
 
     def __init__(self, where: str, connection: Any, wanted: str | None) -> None:
@@ -96,9 +105,13 @@ class _Served(Reader):
             for name in list_names(schema=schema)
         }
         schema, name = chosen(where, names, default, wanted)
-        self._name = f"postgresql#{name}"
         self._table = sql.Table(name, sql.MetaData(), schema=schema, autoload_with=connection)
-        self._header = tuple(column.name for column in self._table.columns)
+        columns = self._table.columns
+        super().__init__(
+            f"postgresql#{name}",
+            tuple(column.name for column in columns),
+            tuple(_datatype(column.type) for column in columns),
+        )
         self._padded = frozenset(
             place
             for place, column in enumerate(self._table.columns)
@@ -106,21 +119,10 @@ class _Served(Reader):
         )
         """Columns that PostgreSQL fills with blanks, no part of their values (its manual, 8.3)."""
 
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        return self._header
-
-    @property
-    def datatypes(self) -> tuple[Datatype | None, ...]:
-        return tuple(_datatype(column.type) for column in self._table.columns)
-
     def records(self) -> Iterator[Records]:
         import sqlalchemy as sql  # noqa: PLC0415 (likewise)
 
+        self._refuse_outside()
         first, query = (
             1,
             sql.select(self._table).order_by(*self._table.primary_key.columns, *self._table.columns),
@@ -132,6 +134,25 @@ class _Served(Reader):
             ]
             yield Records(first, tuple(zip(*texts, strict=True)))
             first += len(rows)
+
+    def _refuse_outside(self) -> None:
+        """Refuse values that Python has no type for, on which the driver stops; the server counts them."""
+        import sqlalchemy as sql  # noqa: PLC0415 (likewise)
+
+        conditions = [
+            (column.name, datatype, condition)
+            for column, datatype in zip(self._table.columns, self._datatypes, strict=True)
+            if (condition := _is_outside(column, datatype)) is not None
+        ]
+        if not conditions:
+            return
+        counted = (sql.func.count().filter(condition) for _, _, condition in conditions)
+        row = self._connection.execute(sql.select(*counted).select_from(self._table)).one()
+        raise_all([
+            outside(self._name, name, count, datatype)
+            for (name, datatype, _), count in zip(conditions, row, strict=True)
+            if count
+        ])  # fmt: skip
 
     def _text(self, record: int, place: int, cell: object) -> str:
         text = canonical_text(cell)
@@ -146,6 +167,24 @@ class _Served(Reader):
                 "make a view that casts or drops the column",
             )
         return text
+
+
+def _is_outside(column: Any, datatype: Datatype | None) -> Any:
+    """The condition that a value has no canonical text; None for a type all of whose values have one."""
+    import sqlalchemy as sql  # noqa: PLC0415 (likewise)
+
+    if datatype in (Datatype.DOUBLE, Datatype.DECIMAL):
+        return sql.cast(column, sql.Text).in_(["NaN", "Infinity", "-Infinity"])
+    if datatype is Datatype.DATE:
+        return sql.not_(column.between(date.min, date.max))
+    if datatype is Datatype.DATETIME:
+        if getattr(column.type, "timezone", False):  # the driver shows them in the zone of the session
+            a_day = timedelta(days=1)
+            first, last = (end.replace(tzinfo=UTC) for end in (datetime.min + a_day, datetime.max - a_day))
+        else:
+            first, last = datetime.min, datetime.max
+        return sql.not_(column.between(first, last))
+    return None
 
 
 def _datatype(kind: Any) -> Datatype | None:

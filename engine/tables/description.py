@@ -105,6 +105,20 @@ class Foreign(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class MixedColumn:
+    """A column without a datatype whose cells are of several types: one value may have two spellings."""
+
+    name: str
+    counts: tuple[tuple[str, int], ...]
+    """How many of its cells are of each kind (`foreign.CELL_KINDS`), the most first; figures for owners."""
+
+    @property
+    def counted(self) -> str:
+        """As in `3 texts, 1 number`."""
+        return ", ".join(f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in self.counts)
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A target bound to a file, or to a folder of files that are one table."""
 
@@ -123,6 +137,8 @@ class Source:
     """`sha256:` and hexadecimal digits, of what each file was brought from; none where it was not."""
     datatypes: tuple[Datatype | None, ...] = ()
     """By column, where what it was brought from states them; none where it was not."""
+    mixed: tuple[MixedColumn, ...] = ()
+    """Columns whose cells were of several types; none where it was not brought from anything."""
 
     @property
     def is_plain_csv(self) -> bool:

@@ -4,6 +4,7 @@ What is refused by its name: formulas, merged cells, error values, times without
     files.
 """
 
+import math
 import re
 import warnings
 from collections.abc import Iterator
@@ -14,7 +15,16 @@ from pathlib import Path
 from typing import Any, Final
 from zipfile import BadZipFile, ZipFile
 
-from smalti.engine.tables.foreign import RECORDS_AT_ONCE, Plain, Reader, Records, misfit, plain_number
+from smalti.engine.tables.foreign import (
+    RECORDS_AT_ONCE,
+    Moment,
+    Number,
+    Plain,
+    Reader,
+    Records,
+    misfit,
+    plain_number,
+)
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import DataError, UsageError
 from smalti.policy.model.suggest import did_you_mean
@@ -25,6 +35,7 @@ MOST_SHARED_BYTES = 1 << 28
 """Of any other part, unpacked: texts that cells share are held in memory."""
 _MOST_PARTS: Final = 10_000
 _MOST_ROWS: Final = 1 << 20
+_MOST_COLUMNS: Final = 1 << 14
 _CHUNK: Final = 1 << 20
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MERGED: Final = re.compile(rb"<(?:[\w.-]+:)?mergeCell[\s/>]")
@@ -182,7 +193,7 @@ class _Rows:
             row: list[Any] = []
             for cell in cells:
                 if cell["row"] != number or cell["column"] <= len(row):
-                    problem = f"a cell of row {number} stands twice, or behind a later one"
+                    problem = f"cell {_name_of(cell)} of row {number} stands twice, or behind a later one"
                     raise DataError(self._name, problem, "each cell once, in their order", _WAY_OUT)
                 row += [EMPTY_CELL] * (cell["column"] - 1 - len(row))
                 row.append(ReadOnlyCell(self._sheet, **cell))
@@ -228,6 +239,10 @@ class _Sheet(Reader):
     @property
     def header(self) -> tuple[str, ...]:
         return self._header
+
+    @property
+    def has_typed_cells(self) -> bool:
+        return True
 
     def digest(self) -> str:
         return self._digest
@@ -296,11 +311,13 @@ class _Sheet(Reader):
         elif isinstance(value, bool):
             return Plain("true" if value else "false")
         elif isinstance(value, int | float):
-            if not _shows_more_zeros(value, cell.number_format):
-                return Plain(plain_number(value))
             problem = "a number that is shown with zeros before its first digit"
+            if not math.isfinite(value):
+                problem = "a number that is not finite"
+            elif not _shows_more_zeros(value, cell.number_format):
+                return Number(plain_number(value))
         elif isinstance(value, date):
-            return Plain(_day(value, cell.number_format))
+            return Moment(_day(value, cell.number_format))
         else:
             problem = "a time or a duration without a day"
         raise misfit(
@@ -310,6 +327,14 @@ class _Sheet(Reader):
             "texts, numbers, dates, date-times, and true or false",
             _WAY_OUT,
         )
+
+
+def _name_of(cell: dict[str, Any]) -> str:
+    """Row and column of a cell, as in `A2`; a workbook may state a number that no column has."""
+    from openpyxl.utils import get_column_letter  # noqa: PLC0415 (likewise)
+
+    row, column = cell["row"], cell["column"]
+    return f"{get_column_letter(column)}{row}" if 0 < column <= _MOST_COLUMNS else f"in column {column}"
 
 
 def _trimmed(row: tuple[Any, ...]) -> tuple[Any, ...]:

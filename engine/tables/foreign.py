@@ -25,6 +25,22 @@ class Plain(str):
     __slots__ = ()
 
 
+class Number(Plain):
+    """Of a cell that holds a number, whatever its column says."""
+
+    __slots__ = ()
+
+
+class Moment(Plain):
+    """Of a cell that holds a date or a date-time, likewise."""
+
+    __slots__ = ()
+
+
+CELL_KINDS: Final[dict[type, str]] = {str: "text", Number: "number", Moment: "date", Plain: "other value"}
+"""What a cell of its own type holds, for messages."""
+
+
 def plain_number(value: float) -> str:
     """A number without an exponent, where it is not a very long one: equal numbers have one text."""
     text = str(value or 0)  # minus zero is zero
@@ -58,6 +74,11 @@ class Reader(ABC):
         """The names of the columns, not yet checked."""
 
     @property
+    def has_typed_cells(self) -> bool:
+        """Whether each cell has a type of its own, so that a column may hold several."""
+        return False
+
+    @property
     def datatypes(self) -> tuple[Datatype | None, ...]:
         """By column, what the table states of it; such a column's texts are canonical. None: nothing."""
         return (None,) * len(self.header)
@@ -77,6 +98,44 @@ class Reader(ABC):
         Only after all records were read.
         """
         return ""
+
+
+class TypedReader(Reader):
+    """A table whose columns have types of their own, which are looked at once."""
+
+    def __init__(self, name: str, header: tuple[str, ...], datatypes: tuple[Datatype | None, ...]) -> None:
+        self._name, self._header, self._datatypes = name, header, datatypes
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        return self._header
+
+    @property
+    def datatypes(self) -> tuple[Datatype | None, ...]:
+        return self._datatypes
+
+
+def outside(name: str, column: str, count: int, datatype: Datatype | None) -> DataError:
+    """The error for values that have no canonical form, though their type has others that do.
+
+    Args:
+        name: of the table.
+        column: the column's name.
+        count: how many of its values these are.
+        datatype: what the table states of the column.
+    """
+    values = "1 of its values is" if count == 1 else f"{count:,} of its values are"
+    is_number = datatype in (Datatype.DOUBLE, Datatype.DECIMAL)
+    return DataError(
+        f"{name}, column `{column}`",
+        f"{values} {'not finite' if is_number else 'before the year 1, after 9999, or infinite'}",
+        "finite numbers" if is_number else "dates of the years 1 to 9999",
+        "make these values missing (NULL), in the table or in a view of it",
+    )
 
 
 def misfit(name: str, record: int, problem: str, expected: str, way_out: str = "") -> DataError:

@@ -71,7 +71,7 @@ def _counted(reader: Reader, place: int, column: ColumnDescription) -> str:
     with suppress(DataError):  # a later record is broken, too: so far it is counted
         for records in reader.records():
             for cell in records.columns[place]:
-                if cell and type(cell) is not Plain and cell not in column.nulls:
+                if cell and not isinstance(cell, Plain) and cell not in column.nulls:
                     counts[_format_of(cell, formats)] += 1
     listed = [f"{count:,} of {name}" for name, count in counts.most_common(_SHOWN)]
     more = len(counts) - _SHOWN

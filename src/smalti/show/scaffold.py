@@ -12,6 +12,7 @@ from smalti.show.terminal import LABEL, fields
 
 _MOST_COLUMNS = 40
 _MOST_CANDIDATES = 5
+_SPELLINGS = "one value, and one person, may be spelled in two ways there"
 
 
 def show_profile(out: Console, profile: Profile, *, in_full: bool = False) -> None:
@@ -22,6 +23,8 @@ def show_profile(out: Console, profile: Profile, *, in_full: bool = False) -> No
         fields(out, ("described", f"by {profile.description}, which stays as it is"))
     out.print(_columns(profile, in_full=in_full))
     fields(out, ("rows", f"{profile.rows:,}"))
+    for mixed in profile.mixed:
+        fields(out, ("warning", f"{mixed.name} has cells of several types: {mixed.counted}; {_SPELLINGS}"))
     candidates = profile.candidates[:_MOST_CANDIDATES]
     listed = "; ".join(f"{column.name}: {_people(profile, column)}" for column in candidates)
     fields(out, ("the person", listed or "no column looks as if it told people apart"))

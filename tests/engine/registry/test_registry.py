@@ -189,7 +189,23 @@ def test_co_owners_use_a_uid_for_one_document_about_their_target(registry: Regis
     registry.add_owner(SOURCE, OTHER, by=OWNER)
     same = world.document("other", world.read_rule("read"))
     message = refused(UsageError, registry, registry.add_policy, same, "same.jsonld", OTHER)
-    assert "is used by another document" in message
+    assert "is used by another document of another owner" in message
+
+
+def test_no_owner_replaces_what_another_owner_put_in_force(registry: Registry) -> None:
+    registry.add_policy(READ, "read.jsonld", OWNER)
+    registry.add_owner(SOURCE, OTHER, by=OWNER)
+    changed = world.document("read", world.read_rule("read", assignee=OTHER))
+    replacing = partial(registry.add_policy, replaces=True)
+    message = refused(UsageError, registry, replacing, changed, "changed.jsonld", OTHER)
+    assert "replace only their own documents" in message
+    assert "--replace" not in message
+    (policy,) = parse(changed, "changed.jsonld").policies
+    taken = registry.policies.uid_conflict(policy, OTHER, replaces=True)
+    assert taken is not None, "a run with --replace looks here"
+    assert not taken.is_own
+    assert registry.policies.uid_conflict(policy, OWNER, replaces=True) is None
+    assert [stored.issuer for stored in registry.policies_about(SOURCE)] == [OWNER]
 
 
 def test_a_revocation_ends_what_the_party_may_end_and_nothing_else(registry: Registry) -> None:

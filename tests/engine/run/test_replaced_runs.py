@@ -49,8 +49,8 @@ def test_running_an_edited_policy_again_says_what_to_do(edited: Path) -> None:
     again = run(edited)
     assert again.code == 1
     text = " ".join(again.out.split())
-    assert "another document in force uses the uid" in text
-    assert "its owner puts this one in its place with `smalti run --replace`" in text
+    assert "is used by another document" in text
+    assert "put this one in its place with `smalti run --replace`" in text
     assert listing(edited) == before
     small_policy(edited)  # as it is in force
     taken = run(edited)

@@ -64,6 +64,36 @@ def test_a_table_of_duckdb(tmp_path: Path, duck: Path) -> None:
     assert read(TableIn(duck, "main.inside"), tmp_path) == "a\n1\n2\n"
 
 
+@pytest.mark.parametrize(
+    ("kind", "outside", "inside"),
+    [
+        ("DATE", ["infinity", "0044-03-15 (BC)", "10000-01-01"], ["0001-01-01", "9999-12-31"]),
+        ("TIMESTAMP", ["infinity", "-infinity"], ["0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"]),
+        ("TIMESTAMPTZ", ["infinity", "-infinity"], ["2024-01-01 00:00:00+00"]),
+        ("TIMESTAMP_S", ["infinity"], ["9999-12-31 23:59:59"]),
+        ("TIMESTAMP_NS", ["infinity", "-infinity"], ["2262-04-11 00:00:00"]),
+        ("DOUBLE", ["nan", "inf", "-inf"], ["1e308", "-0.0"]),
+        ("FLOAT", ["nan"], ["1"]),
+    ],
+)
+def test_values_without_a_canonical_form_are_counted_and_refused(
+    tmp_path: Path, kind: str, outside: list[str], inside: list[str]
+) -> None:
+    """DuckDB hands infinite dates out as the largest number of their type, which Arrow shows as a text."""
+    place = tmp_path / "t.duckdb"
+    with duckdb.connect(str(place)) as connection:
+        for name, texts in (("bad", outside + inside), ("good", inside)):
+            rows = ", ".join(f"('{text}'::{kind}, 1)" for text in texts)
+            connection.execute(
+                f"CREATE TABLE {name} AS SELECT * FROM (VALUES {rows}, (NULL, 2)) AS t (a, b)"
+            )
+    message = refusal(TableIn(place, "bad"), tmp_path)
+    count = "1 of its values is" if len(outside) == 1 else f"{len(outside)} of its values are"
+    assert f"t.duckdb#bad, column `a`: {count} " in message
+    assert "column `b`" not in message
+    assert read(TableIn(place, "good"), tmp_path).count("\n") == len(inside) + 2
+
+
 def test_types_of_a_database_are_stated(tmp_path: Path, duck: Path) -> None:
     source = brought(TARGET, TableIn(duck, 'odd; "name'), tmp_path / "input")
     words = ["integer", "date", "dateTime", "dateTime", "decimal", "double", "-", "string", "-", "dateTime"]
@@ -120,6 +150,10 @@ def test_a_table_of_sqlite(tmp_path: Path) -> None:
         connection.execute("INSERT INTO \"a b\" VALUES (CAST(X'ff' AS TEXT), 1, 1)")
     connection.close()
     assert "t.sqlite#a b: the table cannot be read" in refusal(place, tmp_path)
+    with sqlite3.connect(place) as connection:
+        connection.execute('UPDATE "a b" SET x = 9e999')
+    connection.close()
+    assert "t.sqlite#a b, record 1: a number that is not finite" in refusal(place, tmp_path)
 
 
 # --- Servers

@@ -176,9 +176,9 @@ def test_rows_out_of_their_order_are_refused(tmp_path: Path) -> None:
         (b'<row r="3"', b"<row r='2'", "row 2 stands behind row 2"),
         (b'<row r="3"', b'<row r="2.0"', "row 2 stands behind row 2"),
         (b'<row r="3"', b'<row x="' + b"a" * 600 + b'" r="2"', "row 2 stands behind row 2"),
-        (b'<c r="B3"', b'<c r="A3"', "a cell of row 3 stands twice, or behind a later one"),
-        (b'<c r="A3"', b'<c r="C3"', "a cell of row 3 stands twice, or behind a later one"),
-        (b'<c r="B3"', b'<c r="B2"', "a cell of row 3 stands twice, or behind a later one"),
+        (b'<c r="B3"', b'<c r="A3"', "cell A3 of row 3 stands twice, or behind a later one"),
+        (b'<c r="A3"', b'<c r="C3"', "cell B3 of row 3 stands twice, or behind a later one"),
+        (b'<c r="B3"', b'<c r="B2"', "cell B2 of row 3 stands twice, or behind a later one"),
     ],
 )
 def test_no_row_or_cell_is_lost_to_another_one(

@@ -12,7 +12,7 @@ import postgresql_server
 
 from smalti.engine.tables.addresses import data_at
 from smalti.engine.tables.bringing import brought
-from smalti.errors import DataError, UsageError
+from smalti.errors import DataError, SmaltiError, UsageError
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI
 
@@ -38,6 +38,14 @@ def server() -> Iterator[str]:
             connection.execute("CREATE TABLE s.deep (a INTEGER[])")
             connection.execute("INSERT INTO s.deep VALUES ('{1}')")
             connection.execute("CREATE VIEW s.sorted AS SELECT * FROM (VALUES (2), (1)) AS t (a)")
+            connection.execute(
+                "CREATE TABLE endless (a DATE, b TIMESTAMP, c TIMESTAMPTZ, d REAL, e NUMERIC)"
+            )
+            connection.execute(
+                "INSERT INTO endless VALUES ('infinity', '-infinity', 'infinity', 'NaN', 'NaN'),"
+                " ('0044-03-15 BC', '9999-12-31 23:59:59.999999', '2024-01-31 00:00Z', '-Infinity', 1),"
+                " ('0001-01-01', NULL, NULL, NULL, NULL)"
+            )
             connection.execute("CREATE TABLE padded (a CHAR(6), b VARCHAR(6))")
             connection.execute("INSERT INTO padded VALUES ('x', 'y ')")
         yield address.format("postgres")
@@ -62,6 +70,20 @@ def test_blanks_that_fill_a_column_are_no_part_of_its_values(server: str, tmp_pa
     """People are listed without them, also those who withdrew."""
     source = brought(TARGET, data_at(f"{server}#padded", "data"), tmp_path / "input")
     assert source.path.read_text(encoding="utf-8") == "a,b\nx,y \n"
+
+
+def test_values_without_a_canonical_form_are_counted_and_refused(server: str, tmp_path: Path) -> None:
+    with pytest.raises(SmaltiError) as refused:
+        brought(TARGET, data_at(f"{server}#endless", "data"), tmp_path / "input")
+    problems = str(refused.value)
+    for name, count in (
+        ("a", "2 of its values are"),
+        ("b", "1 of its values is"),
+        ("d", "2 of its values"),
+    ):
+        assert f"postgresql#endless, column `{name}`: {count}" in problems
+    for name in "ce":
+        assert f"postgresql#endless, column `{name}`: 1 of its values is" in problems
 
 
 @pytest.mark.parametrize("table", ["sorted", "Odd; nam", "SELECT 1", 's.deep"; DROP TABLE s.deep; --'])
