@@ -118,8 +118,8 @@ def outside_of(column: pa.Array) -> int:
         else:
             second = Fraction(1000 if pa.types.is_date64(kind) else _UNITS[kind.unit])
         numbers = pc.cast(column, pa.int64())
-        least = max(_FIRST_SECOND * second, 1 - _LARGEST)
-        end = min(_END_SECOND * second, _LARGEST)
+        least = max(_FIRST_SECOND * second, Fraction(1 - _LARGEST))
+        end = min(_END_SECOND * second, Fraction(_LARGEST))
         is_outside = pc.or_(pc.less(numbers, int(least)), pc.greater_equal(numbers, int(end)))
     else:
         return 0
