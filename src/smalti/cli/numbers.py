@@ -1,6 +1,6 @@
 """What is said of an option whose number is none or out of range: as in other errors."""
 
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -23,7 +23,7 @@ def number_error(error: click.BadParameter) -> UsageError | None:
     return UsageError(max(option.opts, key=len), problem, expected, f"correct the value, or {way_out}")
 
 
-def _expected(kind: click.ParamType) -> str | None:
+def _expected(kind: "click.ParamType[Any]") -> str | None:
     if isinstance(kind, click.types.IntParamType):
         name = "a whole number"
     elif isinstance(kind, click.types.FloatParamType):
