@@ -102,7 +102,7 @@ def test_each_command_explains_itself(tmp_path: Path, command: str) -> None:
         (["run", "p", "--bogus"], "No such option '--bogus'"),
         (["run", "p", "--out", "o", "--data", "a=b"], "Missing option '--as'"),
         (["plan", "p", "--data", "a=b", "--engine", "gpu"], "'gpu' is not one of 'local', 'spark'"),
-        (["plan", "p", "--data", "a=b", "--cut-threshold", "-1"], "-1 is not in the range x>=0"),
+        (["plan", "p", "--data", "a=b", "--cut-threshold", "-1"], "a whole number, at least 0"),
         (["targets", "--format", "xml"], "'xml' is not one of"),
     ],
 )

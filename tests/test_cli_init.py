@@ -460,6 +460,22 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, arguments: list[str], pr
     assert "ann" not in seen.err
 
 
+def test_a_number_out_of_range_says_what_is_expected(tmp_path: Path) -> None:
+    data = table(tmp_path, "who,age\nann,31\nbob,42\n")
+    too_small = refused(tmp_path, data, "--k", "0").err
+    assert "error: --k: the number is out of range; expected a whole number, at least 2." in too_small
+    assert "Correct the value, or leave it out" in too_small
+    no_number = refused(tmp_path, data, "--l", "many").err
+    assert "error: --l: the value is not such a number; expected a whole number, at least 2." in no_number
+    advanced = smalti(
+        "plan", "p.yaml", "--data", "http://e.com/a=b.csv", "--cut-threshold", "-1", cwd=tmp_path
+    )
+    assert (
+        "--cut-threshold: the number is out of range; expected a whole number, at least 0." in advanced.err
+    )
+    assert "or leave it out, for 256" in advanced.err
+
+
 def test_a_name_stays_in_its_folder(tmp_path: Path) -> None:
     data = table(tmp_path, "who,age\nann,31\nbob,42\n")
     with pytest.raises(SmaltiError, match="no name of a file"):

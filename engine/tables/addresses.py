@@ -1,7 +1,7 @@
 """Where data is: a file, a table in one, an object of a store, a table of a server, a data frame."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
@@ -42,6 +42,8 @@ class ServedTable:
     """As it was named; None: the only one."""
     shown: str = "postgresql"
     """For messages."""
+    description: Path | None = None
+    """Of its CSVW description, where there is one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,9 +51,29 @@ class Frame:
     """A table in memory."""
 
     table: ArrowStream = field(repr=False)
+    description: Path | None = None
+    """Likewise."""
 
 
 Location: TypeAlias = Path | TableIn | StoredObject | ServedTable | Frame
+
+
+def described_by(data: Location, description: Path | None) -> Location:
+    """The same data with the file of its description.
+
+    Raises:
+        UsageError: the data stands in files, whose description is found beside them.
+    """
+    if description is None:
+        return data
+    if not isinstance(data, ServedTable | Frame):
+        raise UsageError(
+            "description (--description)",
+            "the data is a file, whose description is the one beside it",
+            "a table of PostgreSQL, or a data frame",
+            "put it beside the file, as FILE-metadata.json, or bind the description itself",
+        )
+    return replace(data, description=description)
 
 
 def data_at(text: str, where: str) -> Location:

@@ -10,8 +10,9 @@ from smalti.engine.tables.canonical import canonical, file_safe, write_canonical
 from smalti.engine.tables.description import Description, Source
 from smalti.engine.tables.disk import private_folder
 from smalti.engine.tables.foreign import Reader
-from smalti.engine.tables.sources import bind
+from smalti.engine.tables.sources import bind, read_description
 from smalti.engine.tables.stores import Phase, StoredObject, fetched
+from smalti.errors import DataError
 from smalti.vocab.terms import IRI
 
 _CANONICAL = ".canonical"
@@ -56,9 +57,34 @@ def _from_memory(target: IRI, data: ServedTable | Frame, folder: Path, phase: Ph
     phase("fetch")
     place = private_folder(folder)
     with _reader(data) as reader:
+        description = _description_of(data, reader.name)
         copy = place / file_safe(reader.name)
-        write_canonical(reader, Description(), copy)
-        return Source(target, copy, OutputFormat.CSV, Description(), datatypes=reader.datatypes)
+        write_canonical(reader, description, copy)
+        return Source(target, copy, OutputFormat.CSV, description, datatypes=reader.datatypes)
+
+
+def _description_of(data: ServedTable | Frame, name: str) -> Description:
+    """The description that was named with the data; empty where there is none.
+
+    Raises:
+        UsageError, DataError: it cannot be read, has a dialect, or is about another table of the server.
+    """
+    if data.description is None:
+        return Description()
+    description, url = read_description(data.description)
+    if description.dialect is not None:
+        raise DataError(
+            description.source, "it has a `dialect`, and the data is no CSV", "no `dialect`", "leave it out"
+        )
+    table = name.rpartition("#")[2]
+    if isinstance(data, ServedTable) and url not in (data.table, table):
+        raise DataError(
+            description.source,
+            f"it describes `{url}`",
+            f"`{data.table or table}` as its `url`",
+            "correct `url`, or name the description of the table that is meant",
+        )
+    return description
 
 
 @contextmanager

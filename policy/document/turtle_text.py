@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from smalti.policy.document.context import shipped_terms
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.text.json_text import MAX_DEPTH, MAX_VALUES, Place
+from smalti.policy.text.kinds import is_policy_text
 from smalti.vocab.aliases import canonical
 from smalti.vocab.contexts import ORDER
 from smalti.vocab.terms import XSD
@@ -39,6 +40,8 @@ _SURROGATE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u|U0000)[dD][89a-fA-F][0-9
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _STRING: Final = XSD + "string"
 _WELL_KNOWN: Final = frozenset({"odrl", "mosaicrown", "smalti", "dpv", "dct", "rdf", "rdfs", "xsd"})
+_QUOTING: Final = frozenset({"P205", "P217"})
+"""Codes of messages that quote the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +108,8 @@ def read_statements(text: str, findings: Findings) -> Statements | None:
         prefix_places = _bounded_prefixes(text)
         return _parsed(text, prefix_places)
     except _RefusedError as error:
-        # What a text without any IRI says may be data.
-        message = error.message if "<" in text else "the text is not Turtle: there is no IRI in it"
+        may_quote = error.code not in _QUOTING or is_policy_text(text)
+        message = error.message if may_quote else "the text is not Turtle here, and has no word of ODRL"
         findings.error(error.code, error.place, message)
         return None
 
@@ -121,9 +124,6 @@ def _bounded_prefixes(text: str) -> dict[str, Place]:
         depth += (token.kind == "open") - (token.kind == "close")
         _check_bounds(token, depth, count)
         problem = _token_problem(token, before.kind)
-        if problem is not None and count == 1:
-            # Of a file that is no Turtle at all, the first word may be data.
-            problem = _Problem(problem.code, "the text is not Turtle: its first word has no meaning there")
         if problem is not None:
             raise _RefusedError(problem.code, problem.message, token.place)
         bases += _is_directive(token, "base")

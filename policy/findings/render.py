@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
-from smalti.policy.short.source import looks_short
+from smalti.policy.text.kinds import is_policy_text
 
 _WIDEST = 120
 _MOST_ALIKE = 5
@@ -24,7 +24,7 @@ def render_human(diagnostics: Iterable[Diagnostic], text: str, *, in_full: bool 
         in_full: False: of many warnings or notes with one code, the first ones and the lines of the others.
     """
     # The text may be a data file, passed by mistake: only lines of policies are shown.
-    lines = text.split("\n") if '"@context"' in text or looks_short(text) else []
+    lines = text.split("\n") if is_policy_text(text) else []
     findings = list(diagnostics)
     others: dict[str, list[Diagnostic]] = {} if in_full else _others(findings)
     paragraphs = []

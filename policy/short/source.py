@@ -17,6 +17,7 @@ from smalti.policy.text.json_text import (
     Place,
     read,
 )
+from smalti.policy.text.kinds import looks_short
 from smalti.policy.text.layout import lay_out
 
 ENDINGS: Final = (".yaml", ".yml")
@@ -25,10 +26,6 @@ IN_CODE: Final = "<policy>"
 _OTHERS: Final = (".json", ".jsonld", ".ttl")
 _JSON: Final = re.compile(r"\ufeff?\s*[\[{]")
 _START: Final = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*)?\r?\n|---[ \t]*\r?\n)*([a-z-]+):(?:\s|\Z)")
-_NO_SECRETS: Final = re.compile(
-    r"^(?:target|permit|prohibit|policy|party|owner|method|action):(?:\s|\Z)", re.MULTILINE
-)
-
 
 _NOT_SHORT: Final = JsonFault(
     "P111",
@@ -64,11 +61,6 @@ def is_short(name: str, text: str) -> bool:
     start = _START.match(text)
     begins = start is not None and start[1] in TOP_WORDS and not name.endswith(_OTHERS)
     return name == IN_CODE or name.endswith(ENDINGS) or begins
-
-
-def looks_short(text: str) -> bool:
-    """Whether a text has a line as short forms have, and data has not."""
-    return _NO_SECRETS.search(text) is not None
 
 
 def read_source(text: str) -> ShortSource:

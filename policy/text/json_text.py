@@ -2,11 +2,13 @@
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from string import punctuation
 from typing import Final, NoReturn
+
+from smalti.policy.text.kinds import in_words, is_policy_text
 
 MAX_DEPTH: Final = 64
 MAX_VALUES: Final = 50_000
@@ -112,8 +114,15 @@ def read(text: str) -> tuple[JsonValue | None, tuple[JsonFault, ...]]:
     try:
         value = reader.document()
     except _StopError as stop:
-        return None, (*reader.faults, stop.fault)
-    return value, tuple(reader.faults)
+        return None, quotable(text, (*reader.faults, stop.fault))
+    return value, quotable(text, reader.faults)
+
+
+def quotable(text: str, faults: Iterable[JsonFault]) -> tuple[JsonFault, ...]:
+    """Faults without pointers where the text is no policy: their keys may be data."""
+    if is_policy_text(text):
+        return tuple(faults)
+    return tuple(replace(fault, place=replace(fault.place, pointer="")) for fault in faults)
 
 
 def to_plain(value: JsonValue) -> object:
@@ -159,13 +168,11 @@ def _too_deep(text: str) -> JsonFault | None:
     return None
 
 
-def _in_words(character: str) -> str:
-    """A character as messages name it: marks are quoted, letters and digits may be of data and are not."""
-    if character.isascii() and character in punctuation:
-        return f"`{character}`"
-    return (
-        "a letter" if character.isalpha() else "a digit" if character.isdecimal() else "another character"
-    )
+def key_twice(key: JsonString, *, is_policy: bool) -> JsonFault:
+    """The fault of a key that an object has already; its name may be data where the text is no policy."""
+    shown = key.text if len(key.text) <= _LONGEST_WORD else key.text[: _LONGEST_WORD - 3] + "..."
+    message = f"{f'key `{shown}`' if is_policy else 'a key'} occurs twice in one object"
+    return JsonFault("P105", message, key.place, "keep one of them; write several values as one list")
 
 
 class _Reader:
@@ -205,7 +212,7 @@ class _Reader:
         help_ = self.brace_help() or (
             self.unclosed_help() if character in {"}", "]"} else self.habit_help(character)
         )
-        self.stop(f"expected {what}, found {_in_words(character)}", help_)
+        self.stop(f"expected {what}, found {in_words(character)}", help_)
 
     def value(self, pointer: str) -> JsonValue:
         self.count += 1
@@ -311,10 +318,7 @@ class _Reader:
             self.stop("no value follows the comma", "remove the comma")
 
     def twice(self, key: JsonString) -> None:
-        shown = key.text if len(key.text) <= _LONGEST_WORD else key.text[: _LONGEST_WORD - 3] + "..."
-        message = f"key `{shown}` occurs twice in one object"
-        help_ = "keep one of them; write several values as one list"
-        self.faults.append(JsonFault("P105", message, key.place, help_))
+        self.faults.append(key_twice(key, is_policy=is_policy_text(self.text)))
 
     def brace_help(self) -> str:
         """Which closing brace is probably superfluous, if the document is valid JSON without it."""

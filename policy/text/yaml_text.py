@@ -25,16 +25,21 @@ from smalti.policy.text.json_text import (
     escape,
     is_number,
     is_too_large,
+    key_twice,
+    quotable,
 )
+from smalti.policy.text.kinds import in_words, is_policy_text
 
 if TYPE_CHECKING:
     from yaml.events import Event
 
 MAX_CHARACTERS: Final = 200_000
 """The reader is plain Python, and takes about a second for so many."""
-_LONGEST_WORD: Final = 80
 _OTHER_LINE_ENDS: Final = re.compile(r"\r(?!\n)|[\x85\u2028\u2029]")
 """Line ends of YAML 1.1 that are none in 1.2 (section 5.4), or that viewers do not show."""
+_QUOTED: Final = re.compile(r"['\"](.[^'\"]*)['\"]")
+_EVENT: Final = re.compile(r"<[a-z ]+>")
+"""How PyYAML names parts of the grammar."""
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUTHS: Final = {"true": True, "false": False}
 
@@ -60,13 +65,13 @@ def read_yaml(text: str) -> tuple[JsonValue | None, tuple[JsonFault, ...]]:
         place = Place(line_end.start(), line_end.end(), "")
         message = "a line ends here for some readers, and goes on for others"
         return None, (JsonFault("P110", message, place, "end lines with a line feed alone"),)
-    reader = _Reader()
+    reader = _Reader(is_policy=is_policy_text(text))
     try:
         for event in _events(text):
             reader.take(event)
     except _StopError as stop:
-        return None, (*reader.faults, stop.fault)
-    return reader.value, tuple(reader.faults)
+        return None, quotable(text, (*reader.faults, stop.fault))
+    return reader.value, quotable(text, reader.faults)
 
 
 def _events(text: str) -> Iterator["Event"]:
@@ -78,12 +83,30 @@ def _events(text: str) -> Iterator["Event"]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = 0 if mark is None else mark.index
-        message = f"the text is not YAML: {error.problem or error.context}"
+        message = f"the text is not YAML: {_without_text(error.problem or error.context or '')}"
         raise _StopError("P110", message, Place(at, at + 1, ""), _help(text, at)) from None
     except yaml.YAMLError as error:
         at = int(getattr(error, "position", 0))
         message = "the text is not YAML: it has a character that cannot be printed"
         raise _StopError("P110", message, Place(at, at + 1, "")) from None
+
+
+def _without_text(problem: str) -> str:
+    """What PyYAML says, without characters of the text but for marks; it quotes what it comes upon.
+
+    >>> _without_text("found character 'N' that cannot start any token")
+    'found a letter that cannot start any token'
+    >>> _without_text("expected '<document start>', but found '{'")
+    "expected '<document start>', but found `{`"
+    """
+
+    def shown(quoted: re.Match[str]) -> str:
+        text = quoted[1]
+        if _EVENT.fullmatch(text):
+            return quoted[0]
+        return in_words(text) if len(text) == 1 else "another text"
+
+    return _QUOTED.sub(shown, problem)
 
 
 def _help(text: str, at: int) -> str:
@@ -111,7 +134,8 @@ class _Open:
 class _Reader:
     """Builds the value from events."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_policy: bool) -> None:
+        self.is_policy = is_policy
         self.value: JsonValue | None = None
         self.faults: list[JsonFault] = []
         self.open: list[_Open] = []
@@ -186,11 +210,7 @@ class _Reader:
             self.refuse(event, "a key without a name", "write a word before the colon")
         key = _text(event, f"{top.pointer}/{escape(event.value)}")
         if key.text in top.keys:
-            shown = key.text if len(key.text) <= _LONGEST_WORD else key.text[: _LONGEST_WORD - 3] + "..."
-            help_ = "keep one of them; write several values as one list"
-            self.faults.append(
-                JsonFault("P105", f"key `{shown}` occurs twice in one object", key.place, help_)
-            )
+            self.faults.append(key_twice(key, is_policy=self.is_policy))
         top.keys.add(key.text)
         top.key = key
 

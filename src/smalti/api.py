@@ -34,7 +34,7 @@ from smalti.engine.run.engines import EngineName, make_backend
 from smalti.engine.run.recheck import Recheck
 from smalti.engine.run.trial import Trial
 from smalti.engine.run.trial import try_out as _try_out
-from smalti.engine.tables.addresses import ArrowStream, Frame, Location, data_at
+from smalti.engine.tables.addresses import ArrowStream, Frame, Location, data_at, described_by
 from smalti.engine.tables.stores import on_disk
 from smalti.errors import UsageError
 from smalti.estimating import estimate
@@ -299,6 +299,9 @@ class Choices(EngineChoices, total=False):
     """The name of the column that identifies respondents: rows with the same value are about one person.
     Needed where neither policy nor description names it; it must not contradict them. The submitter
     of the policy must own all of the data, or bind data without an owner."""
+    description: AnyPath | None
+    """The CSVW description of a table of PostgreSQL, which its `url` names, or of a data frame. That of a
+    file stands beside it."""
     one_row_each: bool
     """True: each row is about a different person; instead of `respondent`."""
     registry: Registry | AnyPath
@@ -481,6 +484,7 @@ def verify(
     *,
     registry: Registry | AnyPath = DEFAULT_REGISTRY,
     data: AnyPath | ArrowStream | None = None,
+    description: AnyPath | None = None,
     **choices: Unpack[EngineChoices],
 ) -> Recheck:
     """Verify a published output: its bytes, its promises and its record.
@@ -490,6 +494,7 @@ def verify(
         registry: the one that recorded it. For any other `Recheck.version` is None: then only the output's
             own, unsigned certificate supports it, and whoever made the folder can have written both.
         data: the owner's data: runs the recorded plan on it again, with all checks of a run.
+        description: as for `run`.
         **choices: the engine; see `EngineChoices`.
 
     Raises:
@@ -499,9 +504,13 @@ def verify(
     workspace = _workspace(choices)
     with using(registry) as opened:
         folder = rechecking.find_output(opened, os.fspath(output))
+        if data is None and description is not None:
+            raise UsageError(
+                "description (--description)", "no data is bound that it describes", "--data with it"
+            )
         if data is None:
             return rechecking.recheck(opened, folder, workspace)
-        place = _place(data)
+        place = _place(data, description)
         return rechecking.repeat(opened, folder, place, _engine_chosen(choices), workspace)
 
 
@@ -573,7 +582,7 @@ def _request(
     return RunRequest(
         document=_signed(document, choices.get("signature")),
         target=target,
-        data=_place(path),
+        data=_place(path, choices.get("description")),
         party=asker,
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
         owner=submitter,
@@ -610,11 +619,11 @@ def _parties(party: str | None, owner: str | None) -> tuple[IRI | None, IRI | No
     )
 
 
-def _place(data: AnyPath | ArrowStream) -> Location:
+def _place(data: AnyPath | ArrowStream, description: AnyPath | None) -> Location:
     """Where data is: a table that is itself at hand, or what a path or an address leads to."""
-    if isinstance(data, str | os.PathLike):
-        return data_at(os.fspath(data), "data (--data)")
-    return Frame(data)
+    is_path = isinstance(data, str | os.PathLike)
+    place = data_at(os.fspath(data), "data (--data)") if is_path else Frame(data)
+    return described_by(place, None if description is None else Path(description))
 
 
 def _respondent(column: str | None, one_row_each: bool) -> Respondent | None:

@@ -61,8 +61,7 @@ def _ended() -> _Ended:
     except (click.exceptions.Abort, KeyboardInterrupt):
         return MESSAGE, MACHINE
     except click.ClickException as error:
-        error.show()
-        return "", error.exit_code
+        return _shown(error), error.exit_code
     except SmaltiError as error:
         return str(error), error.exit_code
     except BrokenPipeError:
@@ -71,6 +70,17 @@ def _ended() -> _Ended:
         return "", MACHINE
     except Exception as error:
         return str(unforeseen(error)), MACHINE
+
+
+def _shown(error: click.ClickException) -> str:
+    """The error to print; empty where click has printed its own."""
+    if isinstance(error, click.BadParameter):
+        from smalti.cli.numbers import number_error
+
+        if (of_number := number_error(error)) is not None:
+            return str(of_number)
+    error.show()
+    return ""
 
 
 @click.group(cls=SectionedGroup, context_settings={"help_option_names": ["-h", "--help"]})

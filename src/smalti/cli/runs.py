@@ -48,6 +48,12 @@ def _engine_options(command: Command) -> Command:
     return command
 
 
+description_option = click.option(
+    "--description", metavar="FILE", type=PLACE,
+    help="The CSVW description of a table of PostgreSQL; that of a file stands beside it.",
+)  # fmt: skip
+
+
 def run_options(command: Command) -> Command:
     """The options of a request for a run."""
     for option in (
@@ -71,6 +77,7 @@ def run_options(command: Command) -> Command:
         click.option("--query", metavar="FILE", type=PLACE,
                      help="The statistics to release under a policy with differential privacy; optional"
                      " where it permits exactly one."),
+        description_option,
         click.option("--one-row-each", is_flag=True,
                      help="Each row of the data is about a different person; instead of --respondent."),
         click.option("--respondent", metavar="COLUMN",
@@ -313,11 +320,14 @@ def _show_denial(decision: Any, shown_as: str) -> None:
 @click.command(cls=TunedCommand)
 @click.argument("output", metavar="FOLDER|IRI", type=PLACE)
 @click.option("--data", metavar="PATH", help="The owner's data: runs the recorded plan again and compares.")
+@description_option
 @_engine_options
 @workspace_option
 @registry_option
 @format_option("human", "json")
-def verify(output: str, data: str | None, registry: str, shown_as: str, **engine: Any) -> int:
+def verify(
+    output: str, data: str | None, description: str | None, registry: str, shown_as: str, **engine: Any
+) -> int:
     """Verify a published output: bytes, promises and record.
 
     An output that the registry did not record is a finding (exit code 1): its certificate is unsigned.
@@ -329,7 +339,8 @@ def verify(output: str, data: str | None, registry: str, shown_as: str, **engine
     from smalti.show.terminal import console
     from smalti.show.verification import show_recheck
 
-    seen = api.verify(output, registry=open_registry(registry), data=data, **_with_settings(engine))
+    described = {"data": data, "description": description}
+    seen = api.verify(output, registry=open_registry(registry), **described, **_with_settings(engine))
     if shown_as == "json":
         click.echo(as_json(recheck_json(seen)), nl=False)
     else:

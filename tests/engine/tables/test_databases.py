@@ -1,6 +1,8 @@
 """Tables of databases and data frames: looked up by name, read only, canonical text."""
 
+import json
 import sqlite3
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +13,16 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from smalti.engine.tables.addresses import ArrowStream, Frame, ServedTable, TableIn, data_at
+import smalti as api
+from smalti.engine.plan.plan import Plan, RespondentColumn
+from smalti.engine.tables.addresses import (
+    ArrowStream,
+    Frame,
+    ServedTable,
+    TableIn,
+    data_at,
+    described_by,
+)
 from smalti.engine.tables.bringing import brought
 from smalti.errors import BackendError, DataError, SmaltiError, UsageError
 from smalti.transforms.base import Datatype
@@ -252,6 +263,58 @@ def test_a_long_frame_is_written_in_pieces(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_frames_that_are_refused(tmp_path: Path, table: Any, problem: str) -> None:
     assert problem in refusal(Frame(table), tmp_path)
+
+
+def described(folder: Path, url: str, **more: Any) -> Path:
+    columns = [
+        {"name": "who", "datatype": "string"},
+        {"name": "born", "datatype": {"base": "date", "format": "dd.MM.yyyy"}},
+    ]
+    metadata = {
+        "@context": "http://www.w3.org/ns/csvw", "url": url, "null": "k.A.", "smalti:respondent": "who",
+        "tableSchema": {"columns": columns},
+    }  # fmt: skip
+    place = folder / "people-metadata.json"
+    place.write_text(json.dumps(metadata | more), encoding="utf-8")
+    return place
+
+
+def test_a_frame_with_a_description_is_as_the_same_file(tmp_path: Path) -> None:
+    rows = {"who": ["ann", "bob"], "born": ["31.01.1980", "k.A."]}
+    data = described_by(Frame(pa.table(rows)), described(tmp_path, "people"))
+    source = brought(TARGET, data, tmp_path / "input")
+    (tmp_path / "people.csv").write_text("who,born\nann,31.01.1980\nbob,k.A.\n")
+    described(tmp_path, "people.csv").rename(tmp_path / "people.csv-metadata.json")
+    beside = brought(TARGET, tmp_path / "people.csv", tmp_path / "of-file")
+    assert source.path.read_bytes() == beside.path.read_bytes() == b"who,born\nann,1980-01-31\nbob,\n"
+    assert source.description == replace(beside.description, source="people-metadata.json")
+    assert source.description.respondent == "who"
+    wrong = Frame(pa.table(rows | {"born": ["canary", "k.A."]}), described(tmp_path, "people"))
+    assert "data frame, record 1: the value of column `born` is of another format" in refusal(
+        wrong, tmp_path
+    )
+    csv_alone = Frame(pa.table(rows), described(tmp_path, "people", dialect={"delimiter": ";"}))
+    assert "it has a `dialect`, and the data is no CSV" in refusal(csv_alone, tmp_path)
+    with pytest.raises(UsageError, match="whose description is the one beside it"):
+        described_by(tmp_path / "people.csv", tmp_path / "people-metadata.json")
+
+
+def test_a_run_takes_the_description_of_a_frame(tmp_path: Path) -> None:
+    """Without it nobody says who the person is, and nothing is planned by people."""
+    text = (
+        "policy: http://example.com/p\nowner: http://example.com/o\nparty: http://example.com/o\n"
+        f"target: {TARGET}\nmethod: k-anonymity\nk: 2\nquasi-identifiers: [born]\n"
+        "identifiers: [who]\noutput: http://example.com/out\n"
+    )
+    (tmp_path / "p.yaml").write_text(text)
+    table = pa.table({"who": ["ann", "bob"], "born": ["31.01.1980", "01.02.1980"]})
+    planned = api.plan(
+        tmp_path / "p.yaml", data={TARGET: table}, description=described(tmp_path, "people"),
+        registry=tmp_path / "smalti.sqlite",
+    ).plan  # fmt: skip
+    assert isinstance(planned, Plan)
+    assert planned.read.respondent == RespondentColumn("who")
+    assert planned.column("born").datatype is Datatype.DATE
 
 
 def test_a_frame_of_nothing(tmp_path: Path) -> None:

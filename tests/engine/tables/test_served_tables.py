@@ -1,5 +1,6 @@
 """Tables of a real PostgreSQL server, read as canonical text; skipped without the server's programs."""
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "registry"))
 import postgresql_server
 
-from smalti.engine.tables.addresses import data_at
+from smalti.engine.tables.addresses import data_at, described_by
 from smalti.engine.tables.bringing import brought
 from smalti.errors import DataError, SmaltiError, UsageError
 from smalti.transforms.base import Datatype
@@ -84,6 +85,23 @@ def test_values_without_a_canonical_form_are_counted_and_refused(server: str, tm
         assert f"postgresql#endless, column `{name}`: {count}" in problems
     for name in "ce":
         assert f"postgresql#endless, column `{name}`: 1 of its values is" in problems
+
+
+def test_a_description_of_a_table(server: str, tmp_path: Path) -> None:
+    place = tmp_path / "padded-metadata.json"
+    metadata = {
+        "@context": "http://www.w3.org/ns/csvw", "null": "y ", "smalti:respondent": "a",
+        "tableSchema": {"columns": [{"name": "a"}, {"name": "b", "datatype": "string"}]},
+    }  # fmt: skip
+    for url, table in (("padded", "padded"), ("public.padded", "public.padded")):
+        place.write_text(json.dumps(metadata | {"url": url}))
+        data = described_by(data_at(f"{server}#{table}", "data"), place)
+        source = brought(TARGET, data, tmp_path / url)
+        assert source.path.read_text(encoding="utf-8") == "a,b\nx,\n"
+        assert source.description.respondent == "a"
+    place.write_text(json.dumps(metadata | {"url": "other"}))
+    with pytest.raises(DataError, match="it describes `other`; expected `padded` as its `url`"):
+        brought(TARGET, described_by(data_at(f"{server}#padded", "data"), place), tmp_path / "other")
 
 
 @pytest.mark.parametrize("table", ["sorted", "Odd; nam", "SELECT 1", 's.deep"; DROP TABLE s.deep; --'])
