@@ -621,8 +621,11 @@ def _parties(party: str | None, owner: str | None) -> tuple[IRI | None, IRI | No
 
 def _place(data: AnyPath | ArrowStream, description: AnyPath | None) -> Location:
     """Where data is: a table that is itself at hand, or what a path or an address leads to."""
-    is_path = isinstance(data, str | os.PathLike)
-    place = data_at(os.fspath(data), "data (--data)") if is_path else Frame(data)
+    place: Location
+    if isinstance(data, str | os.PathLike):
+        place = data_at(os.fspath(data), "data (--data)")
+    else:
+        place = Frame(data)
     return described_by(place, None if description is None else Path(description))
 
 

@@ -339,8 +339,10 @@ def verify(
     from smalti.show.terminal import console
     from smalti.show.verification import show_recheck
 
-    described = {"data": data, "description": description}
-    seen = api.verify(output, registry=open_registry(registry), **described, **_with_settings(engine))
+    settings = _with_settings(engine)
+    seen = api.verify(
+        output, registry=open_registry(registry), data=data, description=description, **settings
+    )
     if shown_as == "json":
         click.echo(as_json(recheck_json(seen)), nl=False)
     else:
