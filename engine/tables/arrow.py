@@ -107,12 +107,14 @@ def outside_of(column: pa.Array) -> int:
 
     Databases write an infinite date as the largest number that its type holds.
     """
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_floating(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        return 0
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    kind = column.type
     if pa.types.is_floating(kind):
         is_outside = pc.invert(pc.is_finite(pc.cast(column, pa.float64())))
-    elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+    else:
         if pa.types.is_date32(kind):
             column, second = pc.cast(column, pa.int32()), Fraction(1, _DAY)
         else:
@@ -121,8 +123,6 @@ def outside_of(column: pa.Array) -> int:
         least = max(_FIRST_SECOND * second, Fraction(1 - _LARGEST))
         end = min(_END_SECOND * second, Fraction(_LARGEST))
         is_outside = pc.or_(pc.less(numbers, int(least)), pc.greater_equal(numbers, int(end)))
-    else:
-        return 0
     return pc.sum(is_outside).as_py() or 0
 
 

@@ -106,7 +106,7 @@ def _without_text(problem: str) -> str:
             return quoted[0]
         return in_words(text) if len(text) == 1 else "another text"
 
-    return _QUOTED.sub(shown, problem)
+    return _QUOTED.sub(shown, problem.replace("character '", "'"))
 
 
 def _help(text: str, at: int) -> str:

@@ -137,7 +137,10 @@ def test_the_schema_is_one_and_the_example_fits() -> None:
         (b"{}", "q.json:1:1: `statistics` is missing"),
         (b'{"statistics": [{"statistic": "count"}], "epsilon": NaN}', "q.json:1:53: `NaN` is not a JSON"),
         (b'{"statistics": [{"statistic": "count"}], "epsilon": 1e999}', "too large to be read exactly"),
-        (b'{"statistics": [{"statistic": "count"}],\n "delta": 0, "delta": 0}', "q.json:2:14: key `delta`"),
+        (
+            b'{"statistics": [{"statistic": "count"}],\n "delta": 0, "delta": 0}',
+            "q.json:2:14: a key occurs twice",
+        ),
     ],
 )
 def test_what_is_no_json_or_no_query(text: bytes, told: str) -> None:

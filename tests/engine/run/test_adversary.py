@@ -80,7 +80,7 @@ def test_the_verifier_counts_values_too(tmp_path: Path, monkeypatch: pytest.Monk
     policy = small_policy(tmp_path, method=("eq", "l-diversity"), k=("gteq", 3), l=("gteq", 3))
     from smalti.engine.anonymization import execute  # noqa: PLC0415
 
-    monkeypatch.setattr(execute, "_numbers", lambda plan, name, column: column.codes)
+    monkeypatch.setattr(execute, "_numbers", lambda plan, name, column, hierarchies: column.codes)
     with pytest.raises(
         GuaranteeError, match="all respondents of a class have a value of `illness` in common"
     ):
