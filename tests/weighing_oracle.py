@@ -58,6 +58,8 @@ class WeighingOracle(Oracle):
             values = sorted({held[column] for _, _, held in self.rows})
             mine, table = (weighed(some, of_person, column, values) for some in (rows, self.rows))
             for requirement in self.problem.requirements:
+                if requirement.place not in (None, column):
+                    continue
                 if requirement.name in WEIGHING and not is_met(requirement, mine, table):
                     return False
         return True

@@ -1,9 +1,17 @@
 """The algorithms that sanitize a table; they know no policy and no backend."""
 
 from smalti.transforms.base import Transform
-from smalti.transforms.mondrian.transform import MondrianKAnonymity, MondrianLDiversity
+from smalti.transforms.mondrian.transform import (
+    MondrianKAnonymity,
+    MondrianLDiversity,
+    MondrianTCloseness,
+)
 
-ALL_TRANSFORMS: tuple[type[Transform], ...] = (MondrianKAnonymity, MondrianLDiversity)
+ALL_TRANSFORMS: tuple[type[Transform], ...] = (
+    MondrianKAnonymity,
+    MondrianLDiversity,
+    MondrianTCloseness,
+)
 """Every transform that a policy can select by `m:method` and `s:algorithm`."""
 
 

@@ -1,12 +1,13 @@
 """The interface of transforms, and the vocabulary of tables that they use."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from types import MappingProxyType
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Final, Self, TypeAlias
+
+from smalti.transforms.class_models import PLAIN, ClassModels, Diversity
 
 
 class CutScore(StrEnum):
@@ -55,9 +56,14 @@ class Requirement:
 
     name: str
     parameters: tuple[int | Fraction | str, ...] = ()
+    column: str | None = None
+    """The sensitive column that it is about, where it is about one; None: each by itself."""
+    place: int | None = field(default=None, compare=False)
+    """Of that column among the sensitive ones, for who judges by places."""
 
     def __str__(self) -> str:
-        return " ".join((self.name, *map(str, self.parameters)))
+        of = () if self.column is None else ("of", self.column)
+        return " ".join((self.name, *map(str, self.parameters), *of))
 
 
 def class_requirements(k: int, l: int | None = None) -> tuple[Requirement, ...]:  # noqa: E741
@@ -69,6 +75,49 @@ def class_requirements(k: int, l: int | None = None) -> tuple[Requirement, ...]:
     """
     diversity = () if l is None or l <= 1 else (Requirement(DISTINCT_VALUES, (l,)),)
     return Requirement(RESPONDENTS, (k,)), Requirement(NOT_HELD_BY_ALL), *diversity
+
+
+_Parameters: TypeAlias = tuple[Fraction | str, ...]
+
+
+def distribution_requirements(
+    models: ClassModels,
+    sensitive: Sequence[str],
+    l: int,  # noqa: E741
+) -> tuple[Requirement, ...]:
+    """What the distribution of each sensitive column must meet in a class, the strongest last.
+
+    Args:
+        models: of distributions.
+        sensitive: the columns, by name.
+        l: of l-diversity.
+    """
+    of_each = [models.of_column(name) for name in sensitive]
+    largest: list[_Parameters] = [() if each.alpha is None else (each.alpha,) for each in of_each]
+    closest: list[_Parameters] = [
+        () if each.t is None else (each.t, str(each.distance)) for each in of_each
+    ]
+    diversities: list[Requirement] = []
+    if models.diversity is Diversity.ENTROPY:
+        diversities.append(Requirement(ENTROPY_DIVERSITY, (l,)))
+    if models.c is not None:
+        diversities.append(Requirement(RECURSIVE_DIVERSITY, (models.c, l)))
+    return (
+        *_by_column(ALPHA, largest, sensitive),
+        *diversities,
+        *_by_column(CLOSENESS, closest, sensitive),
+    )
+
+
+def _by_column(
+    name: str, parameters: Sequence[_Parameters], sensitive: Sequence[str]
+) -> Sequence[Requirement]:
+    """One requirement of all sensitive columns where they agree, else one of each that has some."""
+    if not any(parameters):
+        return ()
+    if len(set(parameters)) == 1:
+        return (Requirement(name, parameters[0]),)
+    return [Requirement(name, own, sensitive[place], place) for place, own in enumerate(parameters) if own]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +172,8 @@ class Asked:
     sampled_fragments: int | None = None
     choices: Mapping[str, str] = field(default_factory=dict)
     """What the policy's words of their own choose, by the name of a field."""
-
-
-LEFT_OUT_AT_DEFAULT: Final[Mapping[str, bool]] = MappingProxyType({"left out at default": True})
-"""Metadata of a field that a plan does not mention while it has its default.
-
-So a parameter that comes with a later version changes neither the JSON nor the digest of plans without it.
-"""
+    models: ClassModels = PLAIN
+    """What each class must meet beside k and distinct l."""
 
 
 class Transform(ABC):

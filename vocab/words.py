@@ -290,16 +290,18 @@ _MONDRIAN = (
 
 _ANONYMIZE = (
     _s("diversity", "the kind of l-diversity", _EQ, Range.NAME, names=("distinct", "entropy", "recursive"),
-       methods=frozenset({"l-diversity"})),
+       methods=frozenset({"l-diversity"}), implemented=True),
     _s("c", "the constant of recursive (c,l)-diversity", _AT_MOST, Range.DECIMAL, limits=_POSITIVE,
-       methods=frozenset({"l-diversity"}), needs=_smalti("diversity")),
+       methods=frozenset({"l-diversity"}), needs=_smalti("diversity"), implemented=True),
     _s("t", "the largest distance between a class's distribution and the whole table's", _AT_MOST,
-       Range.DECIMAL, limits=_INNER_SHARE, methods=frozenset({"t-closeness"}), scope=Scope.EITHER),
+       Range.DECIMAL, limits=_INNER_SHARE, methods=frozenset({"t-closeness"}), scope=Scope.EITHER,
+       implemented=True),
     _s("distance", "the distance of t-closeness", _EQ, Range.NAME,
-       names=("equal", "ordered", "hierarchical"), methods=frozenset({"t-closeness"}), scope=Scope.EITHER),
+       names=("equal", "ordered", "hierarchical"), methods=frozenset({"t-closeness"}), scope=Scope.EITHER,
+       implemented=True),
     _s("alpha", "the largest share of one sensitive value in a class, of (alpha,k)-anonymity", _AT_MOST,
        Range.DECIMAL, limits=_INNER_SHARE, methods=frozenset({"k-anonymity", "l-diversity", "t-closeness"}),
-       scope=Scope.EITHER, needs=_SENSITIVE),
+       scope=Scope.EITHER, needs=_SENSITIVE, implemented=True),
     _s("suppressionLimit", "the share of respondents that may be left out", _AT_MOST, Range.DECIMAL,
        limits=_SHARE_BELOW_ONE, methods=_CLASSES),
     _s("outputForm", "how a generalised value is written", _EQ, Range.NAME,
@@ -429,7 +431,7 @@ _ALGORITHM_MEANINGS = (
 )
 _METHODS = tuple(
     _value(MOSAICROWN if name.endswith(("k-anonymity", "l-diversity")) else SMALTI, name, Kind.METHOD,
-           meaning, name in {"k-anonymity", "l-diversity"} | _ANY_DP)
+           meaning, name in {"k-anonymity", "l-diversity", "t-closeness"} | _ANY_DP)
     for name, meaning in zip(METHODS, _METHOD_MEANINGS, strict=True)
 )  # fmt: skip
 _ALGORITHMS = tuple(

@@ -1,19 +1,53 @@
-"""The k and l of a plan: the policy's bounds, or stronger ones that a run asks for."""
+"""The numbers of a plan's guarantee: the policy's bounds, or stronger ones that a run asks for."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final, TypeAlias
 
+from smalti.engine.plan.plan import Column
 from smalti.errors import InternalError, PlanError, SmaltiError
 from smalti.policy.decide.decision import Fact
 from smalti.policy.decide.transformations import effective_bounds, whole
-from smalti.policy.model.model import Anonymization, Bound, Operator, Permission
-from smalti.vocab.terms import K, L
+from smalti.policy.model.column_iris import normalised_column
+from smalti.policy.model.model import (
+    Anonymization,
+    Bound,
+    Comparison,
+    Condition,
+    Logical,
+    Named,
+    Number,
+    Operator,
+    Permission,
+    Text,
+    Value,
+)
+from smalti.transforms.class_models import ClassModels, ColumnModel, Distance, Diversity
+from smalti.vocab.terms import ALPHA, COLUMN, DISTANCE, DIVERSITY, IRI, T_CLOSENESS, C, K, L, T
+from smalti.vocab.words import BY_IRI
+
+_AT_MOST: Final = (C, ALPHA, T)
+"""Words that bound a number from above."""
+_OF_MODELS: Final = frozenset({*_AT_MOST, DIVERSITY, DISTANCE})
+_HIERARCHICAL: Final = "hierarchical"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenBounds:
+    """What a plan promises."""
+
+    k: int
+    l: int  # noqa: E741 (the literature's name)
+    """1 where only k is promised."""
+    models: ClassModels
 
 
 def chosen_bounds(
-    wanted: Anonymization, asks: Iterable[Fact], problems: list[SmaltiError]
-) -> tuple[int, int]:
-    """The k and l that are taken; l is 1 where only k is promised.
+    wanted: Anonymization, sensitive: Sequence[Column], asks: Iterable[Fact], problems: list[SmaltiError]
+) -> ChosenBounds:
+    """The numbers that are taken.
 
     The bound itself, where nothing is asked for; otherwise what is stronger. `eq` takes no other value.
     What they come to is what the decision judged prohibitions by (`effective_bounds`): where
@@ -22,8 +56,10 @@ def chosen_bounds(
 
     Args:
         wanted: by the policy.
+        sensitive: the columns that are kept under the guarantee.
         asks: by the run, under the operands of refinements.
-        problems: takes a `PlanError` for each ask that cannot be met.
+        problems: takes a `PlanError` for each ask that cannot be met, and for each model that does not fit
+            its column.
     """
     if wanted.k is None:
         raise InternalError("a method without k reached the compiler")
@@ -37,8 +73,10 @@ def chosen_bounds(
             "requested l, but the policy does not promise l-diversity",
             "a policy with the method l-diversity",
         )
+    models = _Models(wanted, sensitive, asked, chooser).chosen()
     for operand in sorted(asked):
-        chooser.problem(f"a run cannot request `{operand}`", f"`{K}` or `{L}`")
+        usable = ", ".join(f"`{bound}`" for bound in (K, L, *_AT_MOST))
+        chooser.problem(f"a run cannot request `{operand}`", f"a bound of the policy among {usable}")
     unraised, _ = effective_bounds(wanted.k, None, asked_k)
     k, least = effective_bounds(wanted.k, wanted.l, asked_k, asked_l)
     if asked_l is not None and least > max(unraised, wanted.l.value if wanted.l else 1):
@@ -46,7 +84,7 @@ def chosen_bounds(
         chooser.problem(f"requested l = {least} with k = {unraised}", expected)
     elif k < least:
         chooser.problem(f"the policy requires l = {least} with exactly k = {k}", f"l of at most {k}")
-    return k, least
+    return ChosenBounds(k, least, models)
 
 
 def with_number(permission: Permission, word: str, number: int) -> Permission:
@@ -91,5 +129,152 @@ class _Chooser:
             )
         return number
 
-    def problem(self, problem: str, expected: str) -> None:
-        self._problems.append(PlanError(self._where, problem, expected, "change the request"))
+    def problem(
+        self, problem: str, expected: str, way_out: str = "change the request", where: str | None = None
+    ) -> None:
+        self._problems.append(PlanError(where or self._where, problem, expected, way_out))
+
+
+_Scoped: TypeAlias = tuple[IRI | None, Comparison]
+"""A parameter, and the column that it is for; None: each sensitive one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Models:
+    """Reads the models of distributions."""
+
+    wanted: Anonymization
+    sensitive: Sequence[Column]
+    asked: dict[IRI, Fact]
+    """Those that are used are taken out."""
+    chooser: _Chooser
+
+    def chosen(self) -> ClassModels:
+        """The models with their numbers; of no meaning where problems were found."""
+        scoped = list(self._scoped())
+        of_all = {comparison.operand: comparison for column, comparison in scoped if column is None}
+        numbers = {
+            operand: self._at_most(of_all[operand], self.asked.pop(operand, None))
+            for operand in _AT_MOST
+            if operand in of_all
+        }
+        diversity = Diversity(_name(of_all.get(DIVERSITY)) or Diversity.DISTINCT)
+        distance = self._distance(of_all.get(DISTANCE))
+        of_columns = tuple(
+            self._of_column(column, {c.operand: c for iri, c in scoped if iri == column.iri})
+            for column in self.sensitive
+            if any(iri == column.iri for iri, _ in scoped)
+        )
+        models = ClassModels(
+            diversity,
+            numbers.get(C),
+            numbers.get(ALPHA),
+            numbers.get(T),
+            distance or Distance.EQUAL,
+            of_columns,
+        )
+        for column in self.sensitive:
+            self._check(column, models.of_column(column.name))
+        return models
+
+    def _scoped(self) -> Iterator[_Scoped]:
+        """The parameters that are about models, each column by the IRI that the plan has for it."""
+        columns = {normalised_column(column.iri): column.iri for column in self.sensitive}
+        for parameter in self.wanted.parameters:
+            column, comparison = _parts(parameter)
+            if comparison is None or comparison.operand not in _OF_MODELS:
+                continue
+            iri = None if column is None else columns.get(normalised_column(column))
+            if column is not None and iri is None:
+                self.chooser.problem(
+                    f"`smalti:{_word(comparison)}` is stated for a column that is not sensitive",
+                    "a column under `mosaicrown:sensitive`",
+                    "list the column there, or remove the parameter",
+                    str(comparison.where),
+                )
+                continue
+            yield iri, comparison
+
+    def _of_column(self, column: Column, stated: Mapping[IRI, Comparison]) -> ColumnModel:
+        numbers = {
+            operand: self._at_most(comparison, None)
+            for operand, comparison in stated.items()
+            if operand in _AT_MOST
+        }
+        distance = self._distance(stated.get(DISTANCE))
+        return ColumnModel(column.name, numbers.get(ALPHA), numbers.get(T), distance)
+
+    def _distance(self, stated: Comparison | None) -> Distance | None:
+        name = _name(stated)
+        if stated is not None and name == _HIERARCHICAL:
+            self.chooser.problem(
+                f"the distance `{_HIERARCHICAL}` is not implemented yet",
+                "words that this version can run",
+                "write the distance `equal` or `ordered`",
+                str(stated.where),
+            )
+            return None
+        return None if name is None else Distance(name)
+
+    def _check(self, column: Column, model: ColumnModel) -> None:
+        where = str(self.wanted.where)
+        if self.wanted.method == T_CLOSENESS and model.t is None:
+            self.chooser.problem(
+                f"t-closeness is required, and the sensitive column `{column.name}` has no t",
+                "`smalti:t` for each sensitive column, or for all of them",
+                "state it, or release the column with `smalti:released`",
+                where,
+            )
+        if model.distance is Distance.ORDERED and not column.datatype.is_ordered:
+            self.chooser.problem(
+                f"the distance is `ordered`, and the sensitive column `{column.name}` has texts",
+                "numbers or times, whose datatype the description declares",
+                "declare the datatype, or state the distance `equal` for this column",
+                where,
+            )
+
+    def _at_most(self, stated: Comparison, asked: Fact | None) -> Fraction:
+        """The number that a word bounds from above; what is asked for may be smaller."""
+        bound = _number(stated.values)
+        if bound is None:
+            raise InternalError("a bound without a number reached the compiler")
+        if asked is None:
+            return Fraction(bound)
+        limits, number, name = BY_IRI[stated.operand].limits, _number(asked.values), _word(stated)
+        if number is None or not number.is_finite() or not limits.allow(number):
+            self.chooser.problem(f"the requested {name} is not a valid bound", f"a number {limits}")
+            return Fraction(bound)
+        if stated.operator is Operator.EQ and number != bound:
+            self.chooser.problem(
+                f"requested {name} = {number}, but the policy requires exactly {bound}", f"{name} = {bound}"
+            )
+        return Fraction(min(number, bound))
+
+
+def _parts(parameter: Condition) -> tuple[IRI | None, Comparison | None]:
+    """The column that a parameter is for, and the parameter without it."""
+    if isinstance(parameter, Comparison):
+        return None, parameter
+    column: IRI | None = None
+    stated: Comparison | None = None
+    for part in parameter.operands if isinstance(parameter, Logical) else ():
+        match part:
+            case Comparison(operand=operand, values=(Named(iri),)) if operand == COLUMN:
+                column = iri
+            case Comparison():
+                stated = part
+    return column, stated
+
+
+def _word(stated: Comparison) -> str:
+    return BY_IRI[stated.operand].name
+
+
+def _name(stated: Comparison | None) -> str | None:
+    """The one value, where it is a name."""
+    return stated.values[0].text if stated and isinstance(stated.values[0], Text) else None
+
+
+def _number(values: Sequence[Value]) -> Decimal | None:
+    """The one value, where it is a number."""
+    return values[0].value if len(values) == 1 and isinstance(values[0], Number) else None

@@ -36,7 +36,7 @@ from smalti.engine.binding.run_record import (
 )
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.stated import Published, Stated
-from smalti.engine.plan.files import ColumnLoss, Diversity, PublishedFile
+from smalti.engine.plan.files import ColumnLoss, Diversity, PublishedFile, Reached
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice, ordered
@@ -51,6 +51,7 @@ from smalti.engine.verify.promise import PublishedCheck
 from smalti.engine.verify.verifier import Original, Output, Verification, verify_run
 from smalti.errors import GuaranteeError, InternalError
 from smalti.policy.model.model import Permission
+from smalti.transforms.requirements.registry import judges_of
 
 if TYPE_CHECKING:
     from smalti.policy.decide.decision import Reason
@@ -226,6 +227,11 @@ class _Verified(Production):
             sampled_fragments=under.request.options.sampled_fragments,
             exact=written.inspection.exact,
             rows_alike=written.inspection.alike,
+            reached=tuple(
+                Reached(name, judge.parameters or judge.name, figure)
+                for name, requirement, figure in verification.reached
+                for judge in judges_of([replace(requirement, column=None)])
+            ),
         )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
-from smalti.engine.anonymization.bounds import chosen_bounds
+from smalti.engine.anonymization.bounds import ChosenBounds, chosen_bounds
 from smalti.engine.anonymization.codebooks import column_ladders
 from smalti.engine.backends.faults import cell, first_fault
 from smalti.engine.backends.staged import StagedTable
@@ -115,7 +115,8 @@ def compile_plan(
     granted = compiler.granted_rows(circumstances)
     columns = compiler.columns(circumstances.withheld)
     respondent = compiler.respondent(columns)
-    bounds = chosen_bounds(wanted, circumstances.asks, compiler.problems)
+    sensitive = tuple(column for column in columns if column.role is Role.SENSITIVE)
+    bounds = chosen_bounds(wanted, sensitive, circumstances.asks, compiler.problems)
     raise_all(compiler.problems)
     kept = tuple(column.name for column in columns if column.role.is_published)
     dropped = tuple(column.name for column in columns if not column.role.is_published)
@@ -152,7 +153,7 @@ def _comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
 
 
 def _transform(
-    wanted: Anonymization, bounds: tuple[int, int], columns: tuple[Column, ...], options: Options
+    wanted: Anonymization, bounds: ChosenBounds, columns: tuple[Column, ...], options: Options
 ) -> Transform:
     names = {role: tuple(c.name for c in columns if c.role is role) for role in Role}
     variant = _variant(wanted, columns)
@@ -176,12 +177,14 @@ def _transform(
         raise InternalError("a method that no transform implements reached the compiler") from None
     return kind.of(
         Asked(
-            *bounds,
+            bounds.k,
+            bounds.l,
             names[Role.QUASI_IDENTIFIER],
             names[Role.SENSITIVE],
             options.cut_threshold,
             options.sampled_fragments,
             variant,
+            bounds.models,
         )
     )
 

@@ -161,21 +161,18 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ClassGuarantee:
     """The guarantee in a certificate of generalised rows that its schema has accepted.
 
     Raises:
-        GuaranteeError: this version cannot verify a requirement in it.
+        GuaranteeError: this version cannot verify a requirement in it, or it is about no sensitive column.
     """
+    sensitive = tuple(promised.get("sensitive", ()))
+    requirements = (requirement_from_object(each, sensitive) for each in promised.get("requirements", ()))
     return ClassGuarantee(
-        Guarantee(
-            promised["model"],
-            promised["k"],
-            promised.get("l"),
-            tuple(map(requirement_from_object, promised.get("requirements", ()))),
-        ),
+        Guarantee(promised["model"], promised["k"], promised.get("l"), tuple(requirements)),
         tuple(promised.get("quasiIdentifiers", ())),
         tuple(
             ColumnForm(stated["name"], LabelForm(stated["form"]))
             for stated in promised.get("generalised", ())
         ),
-        tuple(promised.get("sensitive", ())),
+        sensitive,
         tuple(promised.get("released", ())),
         tuple(map(DeclaredType.from_object, promised.get("datatypes", ()))),
     )
@@ -209,7 +206,9 @@ def limits(guarantee: Guarantee, sensitive: tuple[str, ...], released: tuple[str
         "learning the smallest and largest value of a class, which belong to real people",
     ]
     judges = judges_of(guarantee.requirements)
-    sentences += next((judge.limits for judge in reversed(judges) if judge.limits), ())
+    strongest = max((judge.strength for judge in judges if judge.limits), default=0)
+    of_classes = (each for judge in judges if judge.strength == strongest for each in judge.limits)
+    sentences += dict.fromkeys(of_classes)
     if released:
         listed = ", ".join(released)
         sentences.append(f"whatever the released columns tell or help to find out, by themselves: {listed}")

@@ -123,15 +123,18 @@ class DistributionOnSides(SideJudge):
 
     def allowed(self, counts: LineCounts) -> Flags:
         allowed = counts.everywhere
-        for column in counts.weights:
+        for place, column in enumerate(counts.weights):
+            if not self._judge.is_about(place):
+                continue
             for weights in (column.upto, column.after):
                 margins, bound = self._judge.margins(column.scale, weights)
                 allowed &= margins > -bound
         return allowed
 
     def failing(self, cuts: Cuts) -> set[int]:
+        columns = enumerate(zip(cuts.values, cuts.scales, strict=True))
         return set().union(
-            *(self._missing(cuts, v, scale) for v, scale in zip(cuts.values, cuts.scales, strict=True))
+            *(self._missing(cuts, v, scale) for place, (v, scale) in columns if self._judge.is_about(place))
         )
 
     def _missing(self, cuts: Cuts, v: str, scale: ValueScale) -> set[int]:

@@ -1,7 +1,7 @@
 """Requirements beyond k and l, as certificates state them: `{"name": ..., "parameters": [...]}`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
@@ -18,8 +18,10 @@ _FRACTION: Final = re.compile(r"-?[0-9]{1,400}/[1-9][0-9]{0,399}")
 
 def requirement_to_object(requirement: Requirement) -> Mapping[str, Json]:
     """A requirement in the words of a certificate; numbers are exact."""
+    of = {} if requirement.column is None else {"column": requirement.column}
     return {
         "name": requirement.name,
+        **of,
         "parameters": list(map(_as_json, requirement.parameters)),
     }
 
@@ -30,11 +32,16 @@ def _as_json(parameter: _Parameter) -> int | str:
     return str(parameter) if isinstance(parameter, Fraction) else parameter
 
 
-def requirement_from_object(stated: Mapping[str, Any]) -> Requirement:
+def requirement_from_object(stated: Mapping[str, Any], sensitive: Sequence[str] = ()) -> Requirement:
     """The requirement in a certificate that its schema has accepted.
 
+    Args:
+        stated: there.
+        sensitive: the columns that it may be about.
+
     Raises:
-        GuaranteeError: this version has no such requirement, or it has other parameters.
+        GuaranteeError: this version has no such requirement, it has other parameters, or it is about
+            another column.
     """
     name, stated_parameters = stated["name"], stated["parameters"]
     judge = judge_class(name)
@@ -45,6 +52,14 @@ def requirement_from_object(stated: Mapping[str, Any]) -> Requirement:
             "requirements that it knows",
             "verify with the version that wrote the certificate",
         )
+    column = stated.get("column")
+    if column is not None and column not in sensitive:
+        raise GuaranteeError(
+            _WHERE,
+            f"the requirement `{name}` is about a column that is not sensitive",
+            "a column under `sensitive`",
+            "take the output from its source",
+        )
     shape = judge.examples[0]
     parameters = tuple(map(_parameter, stated_parameters, shape))
     if len(stated_parameters) != len(shape) or None in parameters:
@@ -54,7 +69,8 @@ def requirement_from_object(stated: Mapping[str, Any]) -> Requirement:
             f"{len(shape)} of its types",
             "take the output from its source",
         )
-    return Requirement(name, tuple(parameter for parameter in parameters if parameter is not None))
+    stated_ones = tuple(parameter for parameter in parameters if parameter is not None)
+    return Requirement(name, stated_ones, column)
 
 
 def _parameter(stated: int | str, example: _Parameter) -> _Parameter | None:

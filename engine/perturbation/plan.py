@@ -15,7 +15,7 @@ from smalti.engine.plan.nodes import Steps, node_of
 from smalti.engine.plan.plan import Filter, OutputFormat, Select, columns_of_respondent
 from smalti.engine.plan.reads import Measure, ReadRows, facts_of_rows
 from smalti.policy.model.model import Permission
-from smalti.transforms.base import LEFT_OUT_AT_DEFAULT
+from smalti.transforms.plan_fields import LEFT_OUT_AT_DEFAULT
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 

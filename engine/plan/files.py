@@ -54,6 +54,16 @@ class Diversity:
 
 
 @dataclass(frozen=True, slots=True)
+class Reached:
+    """What the worst class reaches of a requirement of how a sensitive column's values are distributed."""
+
+    column: str
+    requirement: str
+    """In the words of the plan: `t = 0.2 (equal distance)`."""
+    figure: float
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnLoss:
     """The global certainty penalty of one column: 0 as it was, 1 nothing left."""
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, fields, is_dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from smalti.errors import InternalError
-from smalti.transforms.base import LEFT_OUT_AT_DEFAULT
+from smalti.transforms.plan_fields import LEFT_OUT_AT_DEFAULT
 
 T = TypeVar("T")
 Steps: TypeAlias = Mapping[str, dict[str, Any]]
@@ -31,7 +31,10 @@ def _leave_out_defaults(node: object, values: Any) -> None:
         return
     for field in fields(node):
         _leave_out_defaults(getattr(node, field.name), values[field.name])
-        if LEFT_OUT_AT_DEFAULT.items() <= field.metadata.items() and values[field.name] == field.default:
+        if (
+            LEFT_OUT_AT_DEFAULT.items() <= field.metadata.items()
+            and getattr(node, field.name) == field.default
+        ):
             del values[field.name]
 
 

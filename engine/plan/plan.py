@@ -14,7 +14,8 @@ from smalti.engine.plan.html import ShownInNotebooks
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.nodes import Steps, fields_of, node_of
 from smalti.policy.model.model import LogicalOperator, Operator, Permission
-from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, Datatype, Transform
+from smalti.transforms.base import Datatype, Transform
+from smalti.transforms.plan_fields import LEFT_OUT_AT_DEFAULT
 from smalti.vocab.terms import IRI
 
 

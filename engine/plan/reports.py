@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from smalti.engine.plan.files import ColumnLoss, Diversity, ExactColumn, InputDigest, Timing
+from smalti.engine.plan.files import ColumnLoss, Diversity, ExactColumn, InputDigest, Reached, Timing
 from smalti.engine.plan.kinds import Kind, report_class
 from smalti.engine.plan.recorded import recorded_kind
 from smalti.errors import RegistryError
@@ -80,6 +80,8 @@ class OwnerReport:
     """One for each generalised text column."""
     rows_alike: int = 0
     """Rows that equal another one in all columns but the sensitive ones, where each is another person."""
+    reached: tuple[Reached, ...] = ()
+    """What was reached of the models of distributions, as verified."""
 
     def lines(self, counted: str) -> Iterator[str]:
         yield (
@@ -90,6 +92,11 @@ class OwnerReport:
         if self.diversity:
             listed = ", ".join(f"{entry.column} {entry.l}" for entry in self.diversity)
             yield f"achieved l (least over the classes): {listed}"
+        if self.reached:
+            listed = ", ".join(
+                f"{each.column} {each.figure:.4g} for {each.requirement}" for each in self.reached
+            )
+            yield f"reached by the worst class: {listed}"
         yield f"information lost (global certainty penalty): {self.loss:.1%}"
         if self.exact:
             listed = ", ".join(f"{entry.column} {entry.of_all} ({entry.rare})" for entry in self.exact)

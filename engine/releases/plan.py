@@ -24,7 +24,7 @@ from smalti.engine.plan.reads import (
     facts_of_rows,
 )
 from smalti.policy.model.model import Comparison, Condition, Permission, Text
-from smalti.transforms.base import LEFT_OUT_AT_DEFAULT
+from smalti.transforms.plan_fields import LEFT_OUT_AT_DEFAULT
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI, NEIGHBORS
 

@@ -15,7 +15,7 @@ from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.plan import OneRowEach, Plan, RespondentColumn
 from smalti.engine.verify.classes import Diversity, Groups, diversity, group, least_respondents
 from smalti.engine.verify.columns import MISSING, Batch, Codes, Table, broken, gathered
-from smalti.engine.verify.distributions import DistributionRecount, Held
+from smalti.engine.verify.distributions import DistributionRecount, Held, Judged
 from smalti.engine.verify.form import Order
 from smalti.engine.verify.labels import Coverage, by_value
 from smalti.engine.verify.nodes import coverage
@@ -84,7 +84,7 @@ def verify_against(
     belongs = _only_classes(promise, owned, published, classes, labels)
     _check_same_rows(promise, owned, published, belongs, classes)
     if belongs is None:
-        values = [published.columns[name].codes for name in promise.sensitive]
+        values = {name: published.columns[name].codes for name in promise.sensitive}
         unseen = (Property.ROWS, Property.COVERAGE, Property.RESPONDENTS, Property.DIGEST)
         recounts = promise.recounts(by_rows=True)
         counted = _counted(classes, np.arange(published.rows), values, recounts)
@@ -150,7 +150,7 @@ def _recounted(
     `owned` and `classes` have one entry for each original row, in the same order.
     """
     respondents = _respondents(plan, owned)
-    values = [by_value(plan.column(name), owned.columns[name]) for name in promise.sensitive]
+    values = {name: by_value(plan.column(name), owned.columns[name]) for name in promise.sensitive}
     counted = _counted(classes, respondents, values, promise.recounts())
     check_counted(promise, counted, promise.recounts())
     return Verification(
@@ -161,25 +161,37 @@ def _recounted(
         counted.diversity_of(promise),
         published.digests,
         owned.digests,
+        reached=counted.reached_of(promise),
     )
 
 
 def _counted(
-    classes: Groups, respondents: Codes, sensitive: Sequence[Codes], recounts: Sequence[Recount]
+    classes: Groups,
+    respondents: Codes,
+    sensitive: Mapping[str, Codes],
+    recounts: Sequence[Recount],
 ) -> Counted:
     return Counted(
         classes.count,
         group([respondents]).count,
         least_respondents(classes, respondents),
-        tuple(_judged(classes, respondents, values, recounts) for values in sensitive),
+        tuple(_judged(classes, respondents, values, name, recounts) for name, values in sensitive.items()),
     )
 
 
-def _judged(classes: Groups, respondents: Codes, values: Codes, recounts: Sequence[Recount]) -> Diversity:
+def _judged(
+    classes: Groups, respondents: Codes, values: Codes, column: str, recounts: Sequence[Recount]
+) -> Diversity:
     counted = diversity(classes, respondents, values)
-    weighing = [recount for recount in recounts if isinstance(recount, DistributionRecount)]
-    unmet = _unmet_by_weights(classes, respondents, values, weighing) if weighing else frozenset()
-    counted = replace(counted, unmet=unmet)
+    weighing = [
+        recount
+        for recount in recounts
+        if isinstance(recount, DistributionRecount) and recount.is_about(column)
+    ]
+    judged = _judged_by_weights(classes, respondents, values, weighing) if weighing else {}
+    unmet = frozenset(requirement for requirement, each in judged.items() if not each.is_met)
+    reached = tuple((requirement, each.reached) for requirement, each in judged.items())
+    counted = replace(counted, unmet=unmet, reached=reached)
     looking = [recount for recount in recounts if recount.looks_at_classes]
     if not looking:
         return counted
@@ -189,9 +201,9 @@ def _judged(classes: Groups, respondents: Codes, values: Codes, recounts: Sequen
     return replace(counted, unmet=unmet | {each.requirement for each in looking if not each.meets(edges)})
 
 
-def _unmet_by_weights(
+def _judged_by_weights(
     classes: Groups, respondents: Codes, values: Codes, weighing: Sequence[DistributionRecount]
-) -> frozenset[Requirement]:
+) -> Mapping[Requirement, Judged]:
     people = group([respondents])
     totals = np.bincount(people.ids)[people.ids]
     _, places = np.unique(values, return_inverse=True)
@@ -200,7 +212,7 @@ def _unmet_by_weights(
     rows = np.ones(len(values), np.int64)
     held = Held(classes.ids[order], places[order], totals[order], rows)
     table = Held(np.zeros(len(values), np.int64), places, totals, rows)
-    return frozenset(each.requirement for each in weighing if not each.is_met(held, table))
+    return {each.requirement: each.judged(held, table) for each in weighing}
 
 
 def _only_classes(

@@ -46,6 +46,8 @@ class Diversity:
     """True when all respondents of some class hold the same value."""
     unmet: frozenset[Requirement] = frozenset()
     """Other requirements that some class does not meet."""
+    reached: tuple[tuple[Requirement, float], ...] = ()
+    """What the worst class reaches of those that say how values are distributed."""
 
 
 def group(columns: Sequence[Codes]) -> Groups:

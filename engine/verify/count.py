@@ -70,13 +70,19 @@ class ClassCount:
     def close(self) -> None:
         self._database.close()
 
-    def counted(self, recounts: Sequence[Recount] = (), orders: Sequence[Order] = ()) -> Counted:
+    def counted(
+        self,
+        recounts: Sequence[Recount] = (),
+        orders: Sequence[Order] = (),
+        sensitive: Sequence[str] = (),
+    ) -> Counted:
         """Count all rows; once.
 
         Args:
             recounts: those of them that look at classes, or at weights, are asked.
             orders: of each sensitive column, the places of its texts in the order of the values; without
                 them, texts stand in bytewise order.
+            sensitive: the names of these columns, where a recount is about one of them.
 
         Raises:
             BackendError: no memory or no disk is left.
@@ -102,10 +108,14 @@ class ClassCount:
         if weighing:
             self._weigh(has_respondents)
             ordering = dict(zip(values, orders, strict=False))
+            names = dict(zip(values, sensitive, strict=False))
             diversities = tuple(
-                replace(
+                self._weighed(
                     each,
-                    unmet=each.unmet | self._unmet_by_weights(keys, value, weighing, ordering.get(value)),
+                    keys,
+                    value,
+                    [recount for recount in weighing if recount.is_about(names.get(value))],
+                    ordering.get(value),
                 )
                 for each, value in zip(diversities, values, strict=True)
             )
@@ -119,10 +129,17 @@ class ClassCount:
             f"CREATE TABLE weighed AS SELECT *, ({total})::BIGINT AS t, ({rows})::BIGINT AS w FROM entries"  # noqa: S608
         )
 
-    def _unmet_by_weights(
-        self, keys: str, value: str, weighing: Sequence[DistributionRecount], order: Order | None
-    ) -> frozenset[Requirement]:
-        """The requirements about weights that some class does not meet."""
+    def _weighed(
+        self,
+        counted: Diversity,
+        keys: str,
+        value: str,
+        weighing: Sequence[DistributionRecount],
+        order: Order | None,
+    ) -> Diversity:
+        """The same, with the requirements about weights that some class does not meet."""
+        if not weighing:
+            return counted
         distinct = self._table(
             f"SELECT DISTINCT {value} AS v FROM entries ORDER BY v"  # noqa: S608
         ).column("v")
@@ -141,11 +158,17 @@ class ClassCount:
             "GROUP BY class, place, t ORDER BY class"
         )
         unmet: set[Requirement] = set()
+        reached = {each: each.best for each in weighing}
         for part in self._whole_classes(query):
             held = _held(part)
-            unmet.update(each.requirement for each in weighing if not each.is_met(held, table))
+            for each in weighing:
+                judged = each.judged(held, table)
+                reached[each] = each.worse(reached[each], judged.reached)
+                if not judged.is_met:
+                    unmet.add(each.requirement)
         self._database.unregister("ranks")
-        return frozenset(unmet)
+        figures = tuple((each.requirement, figure) for each, figure in reached.items())
+        return replace(counted, unmet=counted.unmet | unmet, reached=figures)
 
     def _table(self, query: str) -> pa.Table:
         try:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from smalti.engine.verify.columns import Codes
 from smalti.engine.verify.recount import Recount
+from smalti.errors import InternalError
 from smalti.transforms.base import ALPHA, CLOSENESS, ENTROPY_DIVERSITY, RECURSIVE_DIVERSITY
 
 Shares = NDArray[np.float64]
@@ -43,6 +44,16 @@ class Held:
     rows: Codes
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was found of all classes."""
+
+    is_met: bool
+    reached: float
+    """By the worst class, in floats and in the terms of the requirement: its distance, its largest share,
+    the number of equally frequent values that have its entropy, or the c above which it would do."""
+
+
 class DistributionRecount(Recount):
     """Judges each sensitive column by itself by the weights of its values."""
 
@@ -51,13 +62,24 @@ class DistributionRecount(Recount):
     weighs: ClassVar[bool] = True
     rows_refute: ClassVar[bool] = False
 
+    def is_about(self, column: str | None) -> bool:
+        """Whether it judges a sensitive column; None: nobody said which that is."""
+        if column is None and self.requirement.column is not None:
+            raise InternalError("a promise about one column was counted without its name")
+        return self.requirement.column in (None, column)
+
     def is_met(self, held: Held, table: Held) -> bool:
-        """Whether all classes meet it.
+        """Whether all classes meet it (`judged`)."""
+        return self.judged(held, table).is_met
+
+    def judged(self, held: Held, table: Held) -> "Judged":
+        """Whether all classes meet it, and what the worst of them reaches.
 
         Args:
             held: what whole classes hold.
             table: what the table holds, as one class.
         """
+        is_met, reached = True, self.best
         count = int(table.values.max(initial=-1)) + 1
         reference = _weights(table, 1, count)
         shares_of_table = reference / reference.sum()
@@ -67,19 +89,35 @@ class DistributionRecount(Recount):
             weights = _weights(
                 Held(numbers.reshape(-1), part.values, part.totals, part.rows), len(classes), count
             )
-            margins = self._margins(weights / weights.sum(axis=1, keepdims=True), shares_of_table[0])
-            if (margins < -_NEAR).any():
-                return False
+            figures = self._figures(weights / weights.sum(axis=1, keepdims=True), shares_of_table[0])
+            reached = self.worse(reached, float(self._worst(figures)))
+            margins = self._margins(figures)
+            is_met = is_met and not (margins < -_NEAR).any()
             for number in np.flatnonzero(margins < _NEAR).tolist():
                 mine = part.classes == classes[number]
                 single = Held(part.classes[mine], part.values[mine], part.totals[mine], part.rows[mine])
-                if not self._is_met_exactly(_fractions(single, count), whole):
-                    return False
-        return True
+                is_met = is_met and self._is_met_exactly(_fractions(single, count), whole)
+        return Judged(is_met, reached)
+
+    best: ClassVar[float] = 0.0
+    """What a class reaches at best."""
+
+    def worse(self, first: float, second: float) -> float:
+        """The worse of two figures that classes reach."""
+        return max(first, second)
+
+    def _worst(self, figures: Shares) -> np.float64:
+        worst: np.float64 = figures.max(initial=self.best)
+        return worst
 
     @abstractmethod
-    def _margins(self, shares: Shares, reference: Shares) -> Shares:
+    def _figures(self, shares: Shares, reference: Shares) -> Shares:
+        """By class what it reaches, in the terms of the requirement."""
+
+    def _margins(self, figures: Shares) -> Shares:
         """By class something positive where it is met, and negative where it is not."""
+        margins: Shares = float(Fraction(self.requirement.parameters[0])) - figures
+        return margins
 
     @abstractmethod
     def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
@@ -93,10 +131,23 @@ class RecountedEntropy(DistributionRecount):
 
     name: ClassVar[str] = ENTROPY_DIVERSITY
 
-    def _margins(self, shares: Shares, reference: Shares) -> Shares:
+    best: ClassVar[float] = math.inf
+
+    def worse(self, first: float, second: float) -> float:
+        return min(first, second)
+
+    def _worst(self, figures: Shares) -> np.float64:
+        worst: np.float64 = figures.min(initial=self.best)
+        return worst
+
+    def _figures(self, shares: Shares, reference: Shares) -> Shares:
         safe = np.where(shares > 0, shares, 1)
-        entropies: Shares = -(shares * np.log(safe)).sum(axis=1)
-        return entropies - math.log(int(self.requirement.parameters[0]))
+        figures: Shares = np.exp(-(shares * np.log(safe)).sum(axis=1))
+        return figures
+
+    def _margins(self, figures: Shares) -> Shares:
+        margins: Shares = np.log(figures) - math.log(int(self.requirement.parameters[0]))
+        return margins
 
     def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
         total = sum(weights)
@@ -116,11 +167,18 @@ class RecountedRecursive(DistributionRecount):
 
     name: ClassVar[str] = RECURSIVE_DIVERSITY
 
-    def _margins(self, shares: Shares, reference: Shares) -> Shares:
-        c, l = float(Fraction(self.requirement.parameters[0])), int(self.requirement.parameters[1])  # noqa: E741
+    def _figures(self, shares: Shares, reference: Shares) -> Shares:
         ranked = np.sort(shares, axis=1)[:, ::-1]
-        margins: Shares = c * ranked[:, l - 1 :].sum(axis=1) - ranked[:, 0]
-        return margins / (1 + c)
+        rarer = ranked[:, int(self.requirement.parameters[1]) - 1 :].sum(axis=1)
+        figures: Shares = np.divide(
+            ranked[:, 0], rarer, out=np.full(len(ranked), math.inf), where=rarer > 0
+        )
+        return figures
+
+    def _margins(self, figures: Shares) -> Shares:
+        c = float(Fraction(self.requirement.parameters[0]))
+        margins: Shares = (c - figures) / (1 + c)
+        return margins
 
     def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
         c, l = self.requirement.parameters  # noqa: E741 (the literature's name)
@@ -135,9 +193,9 @@ class RecountedShare(DistributionRecount):
 
     name: ClassVar[str] = ALPHA
 
-    def _margins(self, shares: Shares, reference: Shares) -> Shares:
-        margins: Shares = float(Fraction(self.requirement.parameters[0])) - shares.max(axis=1)
-        return margins
+    def _figures(self, shares: Shares, reference: Shares) -> Shares:
+        figures: Shares = shares.max(axis=1)
+        return figures
 
     def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
         return max(weights) <= Fraction(self.requirement.parameters[0]) * sum(weights)
@@ -150,14 +208,14 @@ class RecountedCloseness(DistributionRecount):
 
     name: ClassVar[str] = CLOSENESS
 
-    def _margins(self, shares: Shares, reference: Shares) -> Shares:
+    def _figures(self, shares: Shares, reference: Shares) -> Shares:
         surplus = np.maximum(shares - reference, 0)
         distances: Shares = surplus.sum(axis=1)
         if self._is_ordered:
             steps = max(shares.shape[1] - 1, 1)
             ahead = np.cumsum(shares, axis=1) - np.cumsum(reference)
             distances = np.abs(ahead[:, :-1]).sum(axis=1) / steps
-        return float(Fraction(self.requirement.parameters[0])) - distances
+        return distances
 
     @property
     def _is_ordered(self) -> bool:

@@ -1,5 +1,6 @@
 """The promises of a run about its output, and the results of verifying them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,7 +12,7 @@ from smalti.engine.verify.columns import broken
 from smalti.engine.verify.recount import Recount
 from smalti.engine.verify.recounts import recounts_of
 from smalti.errors import GuaranteeError
-from smalti.transforms.base import Guarantee
+from smalti.transforms.base import Guarantee, Requirement
 
 
 class Property(StrEnum):
@@ -90,6 +91,9 @@ class Verification:
     """Left out, for they are about people who withdrew."""
     rows_filtered: int = 0
     """Left out of the others, for they do not satisfy the plan's filter."""
+    reached: tuple[tuple[str, Requirement, float], ...] = ()
+    """For each sensitive column and each requirement of how its values are distributed: what the worst
+    class reaches, in floats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,16 @@ class Counted:
         """For each sensitive column by name: the least number of its values that tell respondents apart."""
         pairs = zip(promise.sensitive, self.diversities, strict=True)
         return tuple((name, diversity.least_values) for name, diversity in pairs)
+
+    def reached_of(self, promise: Promise) -> tuple[tuple[str, Requirement, float], ...]:
+        """What the worst class reaches, for each sensitive column by name."""
+        pairs = zip(promise.sensitive, self.diversities, strict=True)
+        return tuple(
+            (name, requirement, figure)
+            for name, diversity in pairs
+            for requirement, figure in diversity.reached
+            if math.isfinite(figure)
+        )
 
 
 def check_counted(promise: Promise, counted: Counted, recounts: Sequence[Recount]) -> None:

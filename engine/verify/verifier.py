@@ -166,7 +166,7 @@ def verify_published(
             values = {name: Values(published.table.columns[name], None) for name in promise.sensitive}
             count_rows(count, published.table, published.keys(promise), values)
             recounts = promise.recounts(by_rows=True)
-            counted = count.counted(recounts)
+            counted = count.counted(recounts, sensitive=promise.sensitive)
         return shown(published.table.rows, published.digests, counted, promise, attested, recounts)
 
 
@@ -254,6 +254,7 @@ class _Run:
             owned.digests,
             owned.rows_withdrawn,
             owned.rows_filtered,
+            counted.reached_of(promise),
         )
 
     def _joined(self, promise: Promise, published: _Published, granted: Granted, link: Link) -> Counted:
@@ -275,7 +276,7 @@ class _Run:
                     join(published.table, granted, link, checks, self.sizes.window)
                     count_rows(count, published.table, keys, values)
             orders = [each.order for each in values.values()]
-            return count.counted(promise.recounts(), orders)
+            return count.counted(promise.recounts(), orders, promise.sensitive)
 
     def _owned(self, promise: Promise, original: Original, is_withdrawn: IsWithdrawn | None) -> _Owned:
         plan = self.plan

@@ -423,14 +423,14 @@ def test_a_word_of_another_place_or_action_is_refused(written: Json, help_: str)
 def test_words_that_no_run_understands_are_named_with_their_places() -> None:
     wanted = transformation(
         anonymize([
-            *T_CLOSENESS, s("algorithm", "incognito"), of_column("ZIP", s("outputForm", "prefix")),
+            *K_MAP, s("algorithm", "incognito"), of_column("ZIP", s("outputForm", "prefix")),
             refinement("fileFormat", "eq", "text/csv"),
         ])
     )  # fmt: skip
     found = unimplemented_words(wanted)
     assert [name for name, _ in found] == [
-        "the method `t-closeness`", "the algorithm `incognito`", "`odrl:fileFormat`", "`smalti:outputForm`",
-        "`smalti:t`",
+        "the method `k-map`", "the algorithm `incognito`", "`odrl:fileFormat`", "`smalti:outputForm`",
+        "`smalti:population`",
     ]  # fmt: skip
     assert all(where.line > 0 for _, where in found)
     assert len({where.line for _, where in found[2:]}) == 3
@@ -442,18 +442,18 @@ def test_words_that_a_run_understands_are_not_named() -> None:
 
 
 def test_a_document_with_them_is_valid_and_a_note_says_so() -> None:
-    parsed = anonymize(T_CLOSENESS)
+    parsed = anonymize(K_MAP)
     assert parsed.is_valid
     notes = [found for found in parsed.diagnostics if found.severity is Severity.NOTE]
     assert [note.code for note in notes] == ["P391"]
-    assert "t-closeness" in notes[0].message
+    assert "k-map" in notes[0].message
 
 
 def test_the_words_of_a_remedy_that_a_request_may_name_are_noted() -> None:
-    action = [{"rdf:value": {"@id": "odrl:anonymize"}, "refinement": T_CLOSENESS}]
+    action = [{"rdf:value": {"@id": "odrl:anonymize"}, "refinement": K_MAP}]
     remedy = {"action": action, "output": "http://example.com/anon"}
     told = {"action": "odrl:inform"}
-    for remedies, words in (([remedy, told], ("t-closeness",)), ([told], ())):
+    for remedies, words in (([remedy, told], ("k-map",)), ([told], ())):
         no = {"target": TARGET, "action": "odrl:use", "remedy": remedies}
         notes = [one for one in document({"prohibition": [no]}).diagnostics if one.code == "P391"]
         assert bool(notes) is bool(words)

@@ -2,16 +2,10 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from smalti.transforms.base import (
-    ALPHA,
-    CLOSENESS,
     DEFAULT_CUT_THRESHOLD,
-    ENTROPY_DIVERSITY,
-    LEFT_OUT_AT_DEFAULT,
-    RECURSIVE_DIVERSITY,
     RELAXED_MONDRIAN,
     SINGLE_DIMENSIONAL_MONDRIAN,
     STRICT_MONDRIAN,
@@ -19,9 +13,11 @@ from smalti.transforms.base import (
     CutScore,
     CutTerms,
     Guarantee,
-    Requirement,
     Transform,
+    distribution_requirements,
 )
+from smalti.transforms.class_models import PLAIN, ClassModels
+from smalti.transforms.plan_fields import LEFT_OUT_AT_DEFAULT
 from smalti.vocab import terms
 
 _CUTS: Final = {
@@ -49,23 +45,6 @@ class Dimensionality(StrEnum):
     """Through the whole domain of an attribute: equal values are generalised alike wherever they occur."""
 
 
-class Diversity(StrEnum):
-    """Which values of a class are well represented."""
-
-    DISTINCT = "distinct"
-    ENTROPY = "entropy"
-    RECURSIVE = "recursive"
-
-
-class Distance(StrEnum):
-    """How far two values are from each other, for t-closeness."""
-
-    EQUAL = "equal"
-    """Each two as far as any others."""
-    ORDERED = "ordered"
-    """As far as their places in the order."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Mondrian(Transform):
     algorithm: ClassVar[str] = terms.MONDRIAN
@@ -87,16 +66,8 @@ class _Mondrian(Transform):
     sampled_fragments: int | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
     """Into how many partitions, at most, a table is divided at first by medians of a sample, on which its
     classes depend then; None: each median is exact, and the number of fragments changes nothing."""
-    diversity: Diversity = field(default=Diversity.DISTINCT, metadata=LEFT_OUT_AT_DEFAULT)
-    """Of l-diversity."""
-    c: Fraction | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
-    """Of recursive (c, l)-diversity, above 0."""
-    alpha: Fraction | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
-    """The largest share of one sensitive value in a class, between 0 and 1; None: any."""
-    t: Fraction | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
-    """The largest distance of t-closeness, between 0 and 1."""
-    distance: Distance = field(default=Distance.EQUAL, metadata=LEFT_OUT_AT_DEFAULT)
-    """Of t-closeness."""
+    models: ClassModels = field(default=PLAIN, metadata=LEFT_OUT_AT_DEFAULT)
+    """What each class must meet beside k and distinct l."""
 
     def __post_init__(self) -> None:
         if self.k < 2:
@@ -117,22 +88,7 @@ class _Mondrian(Transform):
             raise ValueError("a sample is for two fragments or more")
         if self.sampled_fragments is not None and self.dimensionality is Dimensionality.SINGLE:
             raise ValueError("domains are not cut by samples")
-        self._check_model()
-
-    def _check_model(self) -> None:
-        if (self.c is not None) is not (self.diversity is Diversity.RECURSIVE):
-            raise ValueError("recursive diversity has c, and no other has")
-        if self.c is not None and self.c <= 0:
-            raise ValueError("c is above 0")
-        if self.diversity is not Diversity.DISTINCT and self.l < 2:
-            raise ValueError("a kind of diversity has l")
-        if self.distance is not Distance.EQUAL and self.t is None:
-            raise ValueError("a distance is of t-closeness")
-        for share in (self.alpha, self.t):
-            if share is not None and not 0 < share < 1:
-                raise ValueError("alpha and t are between 0 and 1")
-            if share is not None and not self.sensitive_columns:
-                raise ValueError("alpha and t are about at least one sensitive column")
+        self.models.check(self.sensitive_columns, self.l, is_close=self.method == terms.T_CLOSENESS)
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -149,23 +105,13 @@ class _Mondrian(Transform):
         return STRICT_MONDRIAN if self.partitioning is Partitioning.STRICT else RELAXED_MONDRIAN
 
     @property
-    def of_distributions(self) -> tuple[Requirement, ...]:
-        """What the distribution of each sensitive column must meet in a class, the strongest last."""
-        required: list[Requirement] = []
-        if self.alpha is not None:
-            required.append(Requirement(ALPHA, (self.alpha,)))
-        if self.diversity is Diversity.ENTROPY:
-            required.append(Requirement(ENTROPY_DIVERSITY, (self.l,)))
-        if self.c is not None:
-            required.append(Requirement(RECURSIVE_DIVERSITY, (self.c, self.l)))
-        if self.t is not None:
-            required.append(Requirement(CLOSENESS, (self.t, str(self.distance))))
-        return tuple(required)
+    def guarantee(self) -> Guarantee:
+        more = distribution_requirements(self.models, self.sensitive_columns, self.l)
+        return Guarantee(self.method, self.k, self.l if self.l > 1 else None, more)
 
     @classmethod
     def of(cls, asked: Asked) -> Self:
         choices = asked.choices
-        c, alpha, t = (Fraction(choices[n]) if n in choices else None for n in ("c", "alpha", "t"))
         return cls(
             asked.k,
             asked.l,
@@ -177,11 +123,7 @@ class _Mondrian(Transform):
             CutScore(choices.get("cut_score", CutScore.CERTAINTY_PENALTY)),
             choices.get("fragment_column"),
             asked.sampled_fragments,
-            Diversity(choices.get("diversity", Diversity.DISTINCT)),
-            c,
-            alpha,
-            t,
-            Distance(choices.get("distance", Distance.EQUAL)),
+            asked.models,
         )
 
     @property
@@ -232,12 +174,8 @@ class MondrianKAnonymity(_Mondrian):
 
     def __post_init__(self) -> None:
         super(MondrianKAnonymity, self).__post_init__()
-        if self.t is not None:
-            raise ValueError("t is of t-closeness")
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return Guarantee(self.method, self.k, None, self.of_distributions)
+        if self.l > 1:
+            raise ValueError("l is of l-diversity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,12 +197,6 @@ class MondrianLDiversity(_Mondrian):
         super(MondrianLDiversity, self).__post_init__()
         if self.l < 2:
             raise ValueError("l is at least 2")
-        if self.t is not None:
-            raise ValueError("t is of t-closeness")
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return Guarantee(self.method, self.k, self.l, self.of_distributions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +215,5 @@ class MondrianTCloseness(_Mondrian):
 
     def __post_init__(self) -> None:
         super(MondrianTCloseness, self).__post_init__()
-        if self.t is None:
-            raise ValueError("t-closeness has t")
         if self.l > 1:
             raise ValueError("l is of l-diversity")
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return Guarantee(self.method, self.k, None, self.of_distributions)

@@ -31,6 +31,9 @@ DISTANCES: Final[Mapping[str, type[Closeness]]] = MappingProxyType(
 )
 """How far values are from each other, by name."""
 
+_ALIKE: Final = "sensitive values that differ but mean nearly the same"
+_SKEWED: Final = "learning that a value which is rare in the table is frequent in a class"
+
 
 class DistributionJudge(ClassJudge):
     """Each sensitive column by itself meets a model of distributions.
@@ -55,12 +58,13 @@ class DistributionJudge(ClassJudge):
     def meets(self, held: OneClass) -> bool:
         return all(
             self.model.holds(distribution.weights, distribution.reference)
-            for distribution in held.distributions
+            for place, distribution in enumerate(held.distributions)
+            if self.is_about(place)
         )
 
     def may_meet(self, held: Held) -> Flags:
         allowed = held.everywhere
-        for column in held.weights:
+        for column in self._weighed(held.weights):
             for nodes, weights in column.of_nodes(held.batch):
                 margins, bound = self.margins(column.scale, weights)
                 allowed[nodes] &= margins > -bound
@@ -68,7 +72,7 @@ class DistributionJudge(ClassJudge):
 
     def may_meet_on_both_sides(self, held: HeldOnSides) -> Flags:
         allowed = held.everywhere
-        for column in held.weights:
+        for column in self._weighed(held.weights):
             for groups, *sides in column.of_sides(held.batch, held.line):
                 for weights in sides:
                     margins, bound = self.margins(column.scale, weights)
@@ -79,11 +83,33 @@ class DistributionJudge(ClassJudge):
         self, batch: Batch, sensitive: tuple[Holdings, ...], weights: tuple[ColumnWeights, ...]
     ) -> Flags:
         surely = np.ones(batch.size, np.bool_)
-        for column in weights:
+        for column in self._weighed(weights):
             for nodes, units in column.of_nodes(batch):
                 margins, bound = self.margins(column.scale, units)
                 surely[nodes] &= margins > bound
         return surely
+
+    def _weighed(self, columns: tuple[ColumnWeights, ...]) -> list[ColumnWeights]:
+        return [column for place, column in enumerate(columns) if self.is_about(place)]
+
+    @abstractmethod
+    def clause(self, counted: str) -> str:
+        """What it promises of one sensitive column, as a clause for people."""
+
+    def statement(self, counted: str) -> str:
+        return f"{self._subject} {self.clause(counted)}"
+
+    def addition(self, counted: str) -> str:
+        return f"; {self.statement(counted)}"
+
+    @property
+    def _subject(self) -> str:
+        column = self.requirement.column
+        return "in each sensitive column by itself" if column is None else f"in the column {column}"
+
+    @property
+    def _of_column(self) -> str:
+        return "" if self.requirement.column is None else f" of {self.requirement.column}"
 
     def margins(self, scale: ValueScale, weights: Integers) -> tuple[Floats, float]:
         """By class by how much it meets the model, and below which margin that does not decide.
@@ -104,7 +130,8 @@ class Entropy(DistributionJudge):
 
     name: ClassVar[str] = ENTROPY_DIVERSITY
     examples: ClassVar[tuple[tuple[int, ...], ...]] = ((2,), (3,))
-    limits: ClassVar[tuple[str, ...]] = ("sensitive values that differ but mean nearly the same",)
+    strength: ClassVar[int] = 2
+    limits: ClassVar[tuple[str, ...]] = (_ALIKE, _SKEWED)
 
     @property
     def model(self) -> EntropyDiversity:
@@ -114,10 +141,10 @@ class Entropy(DistributionJudge):
     def parameters(self) -> str:
         return f"entropy l = {self.model.l}"
 
-    def statement(self, counted: str) -> str:
+    def clause(self, counted: str) -> str:
         return (
-            f"in each sensitive column by itself the entropy of the values, by shares of {counted}, is at"
-            f" least that of {self.model.l} equally frequent values"
+            f"the entropy of the values, by shares of {counted}, is at least that of {self.model.l} equally"
+            " frequent values"
         )
 
 
@@ -130,7 +157,8 @@ class Recursive(DistributionJudge):
     examples: ClassVar[tuple[tuple[int | Fraction, ...], ...]] = (
         (Fraction(2), 2), (Fraction(3, 2), 2), (Fraction(3), 3),
     )  # fmt: skip
-    limits: ClassVar[tuple[str, ...]] = ("sensitive values that differ but mean nearly the same",)
+    strength: ClassVar[int] = 2
+    limits: ClassVar[tuple[str, ...]] = (_ALIKE, _SKEWED)
 
     @property
     def model(self) -> RecursiveDiversity:
@@ -141,11 +169,12 @@ class Recursive(DistributionJudge):
     def parameters(self) -> str:
         return f"recursive c = {shown(self.model.c)}, l = {self.model.l}"
 
-    def statement(self, counted: str) -> str:
+    def clause(self, counted: str) -> str:
+        before = self.model.l - 1
+        most = "the most frequent value" if before == 1 else f"the {before} most frequent values"
         return (
-            f"in each sensitive column by itself the most frequent value has a share of {counted} below"
-            f" {shown(self.model.c)} times that of all but the {self.model.l - 1} most frequent values"
-            " together"
+            f"the most frequent value has a share of {counted} below {shown(self.model.c)} times that of"
+            f" all values but {most}"
         )
 
 
@@ -156,10 +185,7 @@ class Share(DistributionJudge):
 
     name: ClassVar[str] = ALPHA
     examples: ClassVar[tuple[tuple[Fraction, ...], ...]] = ((Fraction(1, 2),), (Fraction(2, 3),))
-    limits: ClassVar[tuple[str, ...]] = (
-        "sensitive values that differ but mean nearly the same",
-        "learning that a value which is rare in the table is frequent in a class",
-    )
+    limits: ClassVar[tuple[str, ...]] = (_ALIKE, _SKEWED)
 
     @property
     def model(self) -> LargestShare:
@@ -167,13 +193,10 @@ class Share(DistributionJudge):
 
     @property
     def parameters(self) -> str:
-        return f"alpha = {shown(self.model.alpha)}"
+        return f"alpha = {shown(self.model.alpha)}{self._of_column}"
 
-    def statement(self, counted: str) -> str:
-        return (
-            f"in each sensitive column by itself no value has a share of {counted} above"
-            f" {shown(self.model.alpha)}"
-        )
+    def clause(self, counted: str) -> str:
+        return f"no value has a share of {counted} above {shown(self.model.alpha)}"
 
 
 class TableCloseness(DistributionJudge):
@@ -185,6 +208,7 @@ class TableCloseness(DistributionJudge):
     examples: ClassVar[tuple[tuple[Fraction | str, ...], ...]] = (
         (Fraction(1, 4), "equal"), (Fraction(1, 4), "ordered"), (Fraction(1, 6), "equal"),
     )  # fmt: skip
+    strength: ClassVar[int] = 3
     limits: ClassVar[tuple[str, ...]] = (
         "learning that a person's sensitive value is distributed as the table says",
     )
@@ -197,13 +221,13 @@ class TableCloseness(DistributionJudge):
     @property
     def parameters(self) -> str:
         t, distance = self.requirement.parameters
-        return f"t = {shown(Fraction(t))} ({distance} distance)"
+        return f"t = {shown(Fraction(t))} ({distance} distance){self._of_column}"
 
-    def statement(self, counted: str) -> str:
+    def clause(self, counted: str) -> str:
         t, distance = self.requirement.parameters
         return (
-            f"in each sensitive column by itself the values, by shares of {counted}, are within an earth"
-            f" mover's distance ({distance}) of {shown(Fraction(t))} of the whole table's"
+            f"the earth mover's distance ({distance}) from the distribution of the values, by shares of"
+            f" {counted}, to the whole table's is at most {shown(Fraction(t))}"
         )
 
 

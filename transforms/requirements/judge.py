@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from smalti.errors import InternalError
 from smalti.transforms.base import Requirement
 from smalti.transforms.partitions.held import Held, HeldOnSides, OneClass, Sampled
 from smalti.transforms.partitions.incidence import Holdings
@@ -39,6 +40,20 @@ class ClassJudge(ABC):
     """Whether it asks how much each value weighs, not only who holds it."""
     limits: ClassVar[tuple[str, ...]] = ()
     """What nobody is protected against where no requirement says more, as sentences for people."""
+    strength: ClassVar[int] = 1
+    """Among requirements that state limits: those of a stronger one stand in place of its own."""
+
+    def is_about(self, place: int) -> bool:
+        """Whether it judges the sensitive column at this place.
+
+        Raises:
+            InternalError: it is about one column, and nobody said at which place that is.
+        """
+        if self.requirement.column is None:
+            return True
+        if self.requirement.place is None:
+            raise InternalError("a requirement of one column without its place reached the kernel")
+        return self.requirement.place == place
 
     # --- What it says
 

@@ -24,6 +24,7 @@ class NotHeldByAll(ClassJudge):
     __slots__ = ()
 
     name: ClassVar[str] = NOT_HELD_BY_ALL
+    strength: ClassVar[int] = 0
     limits: ClassVar[tuple[str, ...]] = (
         "inferring a sensitive value that most, but not all, of a class share",
     )

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from smalti.errors import GuaranteeError, InternalError
 from smalti.policy.model.model import Anonymization, Asset, Bound, ColumnReference, Operator, Permission
 from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms.base import Asked, Datatype, Requirement, Transform, class_requirements
+from smalti.transforms.class_models import ClassModels
 from smalti.transforms.mondrian.algorithm import Algorithm
 from smalti.transforms.mondrian.algorithms import ALGORITHMS, algorithm_of
 from smalti.transforms.partitions.held import OneClass, OneColumn
@@ -168,7 +170,9 @@ def test_an_algorithm_that_nobody_knows_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", [*ALL_TRANSFORMS, EvenAnonymity], ids=lambda kind: kind.__name__)
 def test_a_transform_is_made_of_what_is_asked(kind: type[Transform]) -> None:
-    asked = Asked(3, 2, ("a", "b"), ("c",), 7)
+    least = 2 if kind.method == "l-diversity" else 1
+    models = ClassModels(t=Fraction(1, 2) if kind.method == "t-closeness" else None)
+    asked = Asked(3, least, ("a", "b"), ("c",), 7, models=models)
     made = kind.of(asked)
     assert (made.quasi_identifiers, made.sensitive) == (("a", "b"), ("c",))
     assert made.guarantee.k == 3

@@ -189,10 +189,10 @@ def test_words_that_no_transform_heeds_are_refused_by_name_and_all_at_once(tmp_p
     column = Comparison(COLUMN, Operator.EQ, (Named(IRI(f"{TARGET}/age")),), where=HERE)
     with pytest.raises(SmaltiError) as caught:
         compiled(
-            tmp_path, method="t-closeness", algorithm="incognito",
+            tmp_path, method="k-map", algorithm="incognito",
             parameters=(share, Logical(LogicalOperator.AND, (column, form), HERE)),
         )  # fmt: skip
-    for name in ("t-closeness", "incognito", "smalti:suppressionLimit", "smalti:outputForm"):
+    for name in ("k-map", "incognito", "smalti:suppressionLimit", "smalti:outputForm"):
         assert f"`{name}` is not implemented yet" in str(caught.value)
 
 

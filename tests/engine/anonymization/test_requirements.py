@@ -439,7 +439,7 @@ def test_the_verifier_judges_in_memory_as_the_kernel(requirement: Requirement, o
     for pairs in small_classes(one_row_each):
         who, values = columns_of(pairs)
         classes = group([np.zeros(len(values), np.int64)])
-        counted = _counted(classes, who, [values], recounts_of([requirement]))
+        counted = _counted(classes, who, {"v": values}, recounts_of([requirement]))
         assert is_verified(requirement, counted) == is_met(requirement, pairs, one_row_each)
 
 
@@ -486,7 +486,7 @@ def is_never_refuted_by_rows(requirement: Requirement) -> bool:
         for often in (np.ones(len(values), np.int64), *(1 + 5 * np.eye(len(values), dtype=np.int64))):
             rows = values.repeat(often)
             classes = group([np.zeros(len(rows), np.int64)])
-            counted = _counted(classes, np.arange(len(rows)), [rows], judging)
+            counted = _counted(classes, np.arange(len(rows)), {"v": rows}, judging)
             if not is_verified(requirement, counted, by_rows=True):
                 return False
     return True
@@ -544,7 +544,7 @@ def test_two_promises_with_one_name_are_two(tmp_path: Path, monkeypatch: pytest.
     with closing(ClassCount(tmp_path)) as count:
         count.add(pa.table({"k0": classes.ids, "v0": values, "r": who}))
         in_sql = count.counted(both)
-    for counted in (_counted(classes, who, [values], both), in_sql):
+    for counted in (_counted(classes, who, {"v": values}, both), in_sql):
         assert is_verified(twos, counted)
         assert not is_verified(threes, counted)
         promise = Promise(("q", "v"), ("q",), ("v",), (), Guarantee("toy", 2))
