@@ -5,6 +5,7 @@ Here a class is a list of rows. A respondent weighs 1, spread evenly over all it
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 
 from mondrian_oracle import Oracle, Row
@@ -36,6 +37,29 @@ def is_met(requirement: Requirement, weights: Weights, table: Weights) -> bool:
             gaps = [sum(shares[:i]) - sum(reference[:i]) for i in range(1, len(shares))]
             return sum(map(abs, gaps)) <= t * max(len(shares) - 1, 1)
     raise NotImplementedError
+
+
+def tree_distance(shares: Weights, reference: Weights, parents: Sequence[Sequence[int]]) -> Fraction:
+    """The least cost of moving one distribution to the other, by trying flows (Li et al., ICDE 2007, 5.3).
+
+    A way between two values costs the height of their lowest common node, over that of the root. Moving as
+    much as can be moved within the lowest nodes first is best, since no other way is cheaper.
+
+    Args:
+        shares: by value.
+        reference: by value.
+        parents: by level from the values' own to the root, and by value, the node.
+    """
+    gaps = [a / sum(shares) - b / sum(reference) for a, b in zip(shares, reference, strict=True)]
+    height, cost = len(parents) - 1, Fraction(0)
+    for level in range(1, height + 1):
+        for i in range(len(gaps)):
+            for j in range(len(gaps)):
+                if gaps[i] > 0 > gaps[j] and parents[level][i] == parents[level][j]:
+                    moved = min(gaps[i], -gaps[j])
+                    gaps[i], gaps[j] = gaps[i] - moved, gaps[j] + moved
+                    cost += moved * Fraction(level, height)
+    return cost
 
 
 def weighed(rows: list[Row], of_person: Counter[int] | None, column: int, values: list[int]) -> Weights:

@@ -24,6 +24,8 @@ class Distance(StrEnum):
     """Each two as far as any others."""
     ORDERED = "ordered"
     """As far as their places in the order."""
+    HIERARCHICAL = "hierarchical"
+    """As far as the lowest node of a hierarchy that has both is high."""
 
 
 @dataclass(frozen=True, slots=True)

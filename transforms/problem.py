@@ -139,15 +139,21 @@ class Reference:
     """How many rows the respondents of these rows have in the table."""
     rows: Integers
     """By different (value, total), ascending."""
+    tree: Integers | None = None
+    """Shape (levels, values): the number of each value's node, as `HierarchicalAttribute.nodes` has it;
+    None where no distance goes along a hierarchy."""
 
     @classmethod
-    def of(cls, values: Integers, totals: Integers | None, rows: Integers) -> "Reference":
+    def of(
+        cls, values: Integers, totals: Integers | None, rows: Integers, tree: Integers | None = None
+    ) -> "Reference":
         """Add up rows that may be of the same value and total.
 
         Args:
             values: of each group of rows.
             totals: of its respondents; None where each has one row.
             rows: how many they are.
+            tree: the nodes of the values.
         """
         if totals is None:
             totals = np.ones_like(values)
@@ -156,7 +162,7 @@ class Reference:
         is_new = np.ones(len(order), np.bool_)
         is_new[1:] = (np.diff(values) != 0) | (np.diff(totals) != 0)
         starts = np.flatnonzero(is_new)
-        return cls(values[starts], totals[starts], np.add.reduceat(rows[order], starts))
+        return cls(values[starts], totals[starts], np.add.reduceat(rows[order], starts), tree)
 
 
 @dataclass(frozen=True, slots=True)

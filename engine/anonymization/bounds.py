@@ -31,7 +31,6 @@ from smalti.vocab.words import BY_IRI
 _AT_MOST: Final = (C, ALPHA, T)
 """Words that bound a number from above."""
 _OF_MODELS: Final = frozenset({*_AT_MOST, DIVERSITY, DISTANCE})
-_HIERARCHICAL: Final = "hierarchical"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +158,7 @@ class _Models:
             if operand in of_all
         }
         diversity = Diversity(_name(of_all.get(DIVERSITY)) or Diversity.DISTINCT)
-        distance = self._distance(of_all.get(DISTANCE))
+        distance = _name(of_all.get(DISTANCE))
         of_columns = tuple(
             self._of_column(column, {c.operand: c for iri, c in scoped if iri == column.iri})
             for column in self.sensitive
@@ -170,7 +169,7 @@ class _Models:
             numbers.get(C),
             numbers.get(ALPHA),
             numbers.get(T),
-            distance or Distance.EQUAL,
+            Distance(distance or Distance.EQUAL),
             of_columns,
         )
         for column in self.sensitive:
@@ -201,20 +200,10 @@ class _Models:
             for operand, comparison in stated.items()
             if operand in _AT_MOST
         }
-        distance = self._distance(stated.get(DISTANCE))
-        return ColumnModel(column.name, numbers.get(ALPHA), numbers.get(T), distance)
-
-    def _distance(self, stated: Comparison | None) -> Distance | None:
-        name = _name(stated)
-        if stated is not None and name == _HIERARCHICAL:
-            self.chooser.problem(
-                f"the distance `{_HIERARCHICAL}` is not implemented yet",
-                "words that this version can run",
-                "write the distance `equal` or `ordered`",
-                str(stated.where),
-            )
-            return None
-        return None if name is None else Distance(name)
+        distance = _name(stated.get(DISTANCE))
+        return ColumnModel(
+            column.name, numbers.get(ALPHA), numbers.get(T), Distance(distance) if distance else None
+        )
 
     def _check(self, column: Column, model: ColumnModel) -> None:
         where = str(self.wanted.where)

@@ -22,7 +22,7 @@ from smalti.engine.plan.plan import Column, Plan
 from smalti.engine.tables.description import Description
 from smalti.errors import DataError, InternalError
 from smalti.transforms.base import Datatype
-from smalti.transforms.problem import Integers
+from smalti.transforms.problem import HierarchicalAttribute, Integers
 from smalti.transforms.values.hierarchical_codes import with_hierarchy
 from smalti.transforms.values.hierarchy import (
     HierarchyError,
@@ -77,6 +77,11 @@ def codebook_of(
         raise InternalError("a plan was run with other hierarchies than its own")
     ladders, ranks = column_ladders(said, book.texts, declared.stated)
     return with_hierarchy(book, ladders, has_missing=has_missing, ranks=ranks)
+
+
+def tree_of(book: Codebook) -> Integers | None:
+    """Shape (levels, codes): the number of each code's node; None without a hierarchy."""
+    return book.attribute.nodes if isinstance(book.attribute, HierarchicalAttribute) else None
 
 
 def column_ladders(column: Column, texts: pa.Array, stated: Stated) -> tuple[Ladders, Integers | None]:

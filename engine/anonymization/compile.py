@@ -49,6 +49,7 @@ from smalti.policy.model.model import (
 )
 from smalti.transforms import transform_class
 from smalti.transforms.base import Asked, CutScore, Datatype, Transform
+from smalti.transforms.class_models import ClassModels, Distance
 from smalti.transforms.mondrian.transform import Dimensionality, Partitioning
 from smalti.transforms.values.texts import (
     LEXICAL_FORMS,
@@ -117,6 +118,7 @@ def compile_plan(
     respondent = compiler.respondent(columns)
     sensitive = tuple(column for column in columns if column.role is Role.SENSITIVE)
     bounds = chosen_bounds(wanted, sensitive, circumstances.asks, compiler.problems)
+    columns = compiler.with_trees(columns, bounds.models)
     raise_all(compiler.problems)
     kept = tuple(column.name for column in columns if column.role.is_published)
     dropped = tuple(column.name for column in columns if not column.role.is_published)
@@ -164,7 +166,9 @@ def _transform(
             "exact first cuts, because whole domains are cut",
             "leave out --first-cuts",
         )
-    if options.sampled_fragments is not None and any(column.hierarchy for column in columns):
+    if options.sampled_fragments is not None and any(
+        column.hierarchy and column.role is Role.QUASI_IDENTIFIER for column in columns
+    ):
         raise PlanError(
             str(wanted.where),
             "requested first cuts from a sample, but a quasi-identifier has a hierarchy",
@@ -312,6 +316,29 @@ class _Compiler(BoundColumns[Anonymization]):
             )
         inferred = role is Role.QUASI_IDENTIFIER and declared is None
         return Column(name, column_iri(self.source, name), datatype, inferred, role, said.time_zone)
+
+    def with_trees(self, columns: tuple[Column, ...], models: ClassModels) -> tuple[Column, ...]:
+        """The same columns; sensitive ones with their hierarchies where distances go along these."""
+        return tuple(
+            self._with_tree(column)
+            if column.role is Role.SENSITIVE
+            and models.of_column(column.name).distance is Distance.HIERARCHICAL
+            else column
+            for column in columns
+        )
+
+    def _with_tree(self, column: Column) -> Column:
+        hierarchy = self.source.description.column(column.name).hierarchy
+        if hierarchy is None:
+            self.problem(
+                str(self.wanted.where),
+                f"the distance is `hierarchical`, and the sensitive column `{column.name}` has no"
+                " hierarchy",
+                "`smalti:hierarchy` of the column in the description",
+                "declare one, or state another distance for this column",
+            )
+            return column
+        return self._along_hierarchy(replace(column, hierarchy=hierarchy.in_plan), hierarchy)
 
     def _along_hierarchy(self, column: Column, hierarchy: DeclaredHierarchy) -> Column:
         """The column, once each of its values has a place in its hierarchy."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from smalti.engine.anonymization.codebooks import NO_HIERARCHIES, Hierarchies, codebook_of
+from smalti.engine.anonymization.codebooks import NO_HIERARCHIES, Hierarchies, codebook_of, tree_of
 from smalti.engine.anonymization.fragments import Fragments
 from smalti.engine.anonymization.label_sizes import check_labels, label_bytes
 from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding, StagedTable
@@ -154,10 +154,11 @@ def _problem(
     if frequencies.respondents is not None:
         tuples, people = frequencies.respondents
         respondents = Incidence(tuples, _respondents(plan, people, hierarchies))
-    sensitive = tuple(
+    kept = [
         _sensitive(plan, name, holders, hierarchies)
         for name, holders in zip(transform.sensitive, frequencies.sensitive, strict=True)
-    )
+    ]
+    sensitive = tuple(incidence for incidence, _ in kept)
     problem = Problem(
         np.column_stack([codes for _, codes in encoded]).astype(np.int64),
         frequencies.rows,
@@ -168,7 +169,7 @@ def _problem(
         transform.cut_terms.threshold,
         transform.cut_terms.score,
         transform.cut_terms.first_attribute,
-        tuple(Reference.of(c.values, c.totals, c.rows) for c in sensitive if c.rows is not None),
+        tuple(Reference.of(c.values, c.totals, c.rows, tree) for c, tree in kept if c.rows is not None),
     )
     return problem, [book for book, _ in encoded]
 
@@ -199,14 +200,20 @@ def _occurring(codes: Integers) -> tuple[Integers, Integers]:
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
 
 
-def _sensitive(plan: Plan, name: str, holders: Holders, hierarchies: Hierarchies) -> SensitiveIncidence:
+def _sensitive(
+    plan: Plan, name: str, holders: Holders, hierarchies: Hierarchies
+) -> tuple[SensitiveIncidence, Integers | None]:
+    """Who holds which value, and the nodes of the values where they have a hierarchy."""
     who = None if holders.respondents is None else _respondents(plan, holders.respondents, hierarchies)
-    values, totals = _numbers(plan, name, holders.values, hierarchies), None
+    values, totals, tree = _numbers(plan, name, holders.values, hierarchies), None, None
+    if plan.column(name).hierarchy is not None:
+        book, values = _by_value(plan, name, holders.values, hierarchies)
+        tree = tree_of(book)
     if holders.rows is not None and who is not None:
         of_person = np.zeros(int(who.max(initial=0)) + 1, np.int64)
         np.add.at(of_person, who, holders.rows)  # each row is of one value
         totals = of_person[who]
-    return SensitiveIncidence(holders.tuples, values, who, holders.rows, totals)
+    return SensitiveIncidence(holders.tuples, values, who, holders.rows, totals), tree
 
 
 def _respondents(plan: Plan, people: Coded, hierarchies: Hierarchies) -> Integers:

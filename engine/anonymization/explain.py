@@ -216,7 +216,11 @@ def _of_sets(plan: Plan) -> Iterator[Notice]:
     if sets:
         text = "sets list every value of a class, exactly"
         yield Notice(text, tuple(column.name for column in sets))
-    nodes = tuple(column.name for column in plan.read.columns if column.hierarchy is not None)
+    nodes = tuple(
+        column.name
+        for column in plan.read.columns
+        if column.role is Role.QUASI_IDENTIFIER and column.hierarchy is not None
+    )
     if nodes:
         text = "a class with some of a node's children lists them, values too where these are its children"
         yield Notice(text, nodes)

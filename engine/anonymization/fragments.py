@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from smalti.engine.anonymization import cut_queries as queries
-from smalti.engine.anonymization.codebooks import Hierarchies, codebook_of
+from smalti.engine.anonymization.codebooks import Hierarchies, codebook_of, tree_of
 from smalti.engine.anonymization.cut_queries import FACTS, Division
 from smalti.engine.anonymization.first_cuts import FirstCuts, Terms
 from smalti.engine.anonymization.recoder import Recoder
@@ -28,7 +28,7 @@ from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import InternalError
 from smalti.transforms.mondrian.algorithm import Algorithm
 from smalti.transforms.partitions.weights import ValueScale
-from smalti.transforms.problem import SCALE, Reference
+from smalti.transforms.problem import SCALE, Integers, Reference
 from smalti.transforms.requirements.registry import weighs_values
 from smalti.transforms.values.texts import Codebook
 
@@ -116,15 +116,17 @@ class Fragments:
         for i, (name, book) in enumerate(zip(self._names, self.books, strict=True)):
             joins.append(self._give_numbers(f"codes{i}", name, book))
             columns.append((f"codes{i}.q", f"q{i}"))
+        trees: dict[str, Integers | None] = {}
         others = [] if self._who is None else [("u", self._who)]
         others += [(f"v{i}", name) for i, name in enumerate(self._transform.sensitive)]
         for place, name in others:
             column = self._plan.column(name)
-            if column.datatype.is_ordered:
+            if column.datatype.is_ordered or column.hierarchy is not None:
                 # `1` and `1.0` are one.
                 book = self._book(name, self._table.texts(name), has_missing=False)
                 joins.append(self._give_numbers(f"numbers_{place}", name, book))
                 columns.append((f"numbers_{place}.q", place))
+                trees[place] = tree_of(book)
             else:
                 columns.append((f"CAST({self._table.numbered(name)[0]} AS BIGINT)", place))
         columns += [
@@ -141,17 +143,18 @@ class Fragments:
         self._table.relations.make(FACTS, facts)
         if self._weighs:
             self._references = tuple(
-                self._reference(f"v{i}") for i in range(len(self._transform.sensitive))
+                self._reference(v, trees.get(v))
+                for v in (f"v{i}" for i in range(len(self._transform.sensitive)))
             )
 
-    def _reference(self, v: str) -> Reference:
+    def _reference(self, v: str, tree: Integers | None) -> Reference:
         """What the whole table holds of the values of a sensitive column."""
         by = v if self._who is None else f"{v}, t"
         table = self._table.relations.take(
             f"SELECT {by}, CAST(sum(n) AS BIGINT) AS n FROM {FACTS} GROUP BY {by}"
         )
         columns = [table.column(name).to_numpy().astype(np.int64) for name in table.column_names]
-        return Reference.of(columns[0], None if self._who is None else columns[1], columns[-1])
+        return Reference.of(columns[0], None if self._who is None else columns[1], columns[-1], tree)
 
     def _give_numbers(self, relation: str, name: str, book: Codebook) -> str:
         """Make a relation from a column's numbers to its codes; says how to join it."""

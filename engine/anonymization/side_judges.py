@@ -139,12 +139,12 @@ class DistributionOnSides(SideJudge):
 
     def _missing(self, cuts: Cuts, v: str, scale: ValueScale) -> set[int]:
         rows = columns_of(cuts.relations, cuts.layout.weights_of_sides(cuts.places, v))
-        model, missing = self._judge.model, set()
+        missing = set()
         for line in cuts.places:
             for side in (0, 1):
                 mine = (rows["line"] == line) & (rows["side"] == side)
                 held = scale.exact(scale.places(rows["v"][mine]), rows["t"][mine], rows["n"][mine])
-                if not model.holds(held.weights, held.reference):
+                if not self._judge.holds(held):
                     missing.add(line)
         return missing
 

@@ -12,13 +12,13 @@ from typing import Final
 import numpy as np
 
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
-from smalti.engine.plan.plan import OneRowEach, Plan, RespondentColumn
+from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn
 from smalti.engine.verify.classes import Diversity, Groups, diversity, group, least_respondents
-from smalti.engine.verify.columns import MISSING, Batch, Codes, Table, broken, gathered
+from smalti.engine.verify.columns import MISSING, Batch, Coded, Codes, Table, broken, gathered
 from smalti.engine.verify.distributions import DistributionRecount, Held, Judged
 from smalti.engine.verify.form import Order
 from smalti.engine.verify.labels import Coverage, by_value
-from smalti.engine.verify.nodes import coverage
+from smalti.engine.verify.nodes import coverage, tree_of
 from smalti.engine.verify.promise import (
     Counted,
     Promise,
@@ -41,6 +41,7 @@ from smalti.transforms.base import Requirement
 
 _LARGEST_SEARCH: Final = 2_000_000_000
 _CHUNK: Final = 4_000_000
+NO_TREES: Final[Mapping[str, Codes]] = {}
 
 
 def verify_against(
@@ -89,7 +90,8 @@ def verify_against(
         recounts = promise.recounts(by_rows=True)
         counted = _counted(classes, np.arange(published.rows), values, recounts)
         return shown(published.rows, published.digests, counted, promise, unseen, recounts)
-    return granted.with_rows(_recounted(plan, promise, owned, published, Groups(belongs, classes.count)))
+    of_originals = Groups(belongs, classes.count)
+    return granted.with_rows(_recounted(plan, promise, owned, published, of_originals, hierarchies or {}))
 
 
 def _in_memory(promise: Promise, output: Output) -> Table:
@@ -143,7 +145,12 @@ def _respondents(plan: Plan, owned: Table) -> Codes:
 
 
 def _recounted(
-    plan: Plan, promise: Promise, owned: Table, published: Table, classes: Groups
+    plan: Plan,
+    promise: Promise,
+    owned: Table,
+    published: Table,
+    classes: Groups,
+    hierarchies: Mapping[str, DeclaredHierarchy],
 ) -> Verification:
     """Count the classes of the original rows by respondents.
 
@@ -151,7 +158,12 @@ def _recounted(
     """
     respondents = _respondents(plan, owned)
     values = {name: by_value(plan.column(name), owned.columns[name]) for name in promise.sensitive}
-    counted = _counted(classes, respondents, values, promise.recounts())
+    trees = {
+        name: _tree(plan.column(name), owned.columns[name], codes, hierarchies.get(name))
+        for name, codes in values.items()
+        if plan.column(name).hierarchy is not None
+    }
+    counted = _counted(classes, respondents, values, promise.recounts(), trees)
     check_counted(promise, counted, promise.recounts())
     return Verification(
         published.rows,
@@ -165,22 +177,40 @@ def _recounted(
     )
 
 
+def _tree(column: Column, owned: Coded, values: Codes, hierarchy: DeclaredHierarchy | None) -> Codes:
+    """The nodes of the different values, in the order of their codes."""
+    _, first = np.unique(values, return_index=True)
+    texts = [
+        None if code == MISSING else owned.values[code].as_py() for code in owned.codes[first].tolist()
+    ]
+    return tree_of(column, texts, hierarchy)
+
+
 def _counted(
     classes: Groups,
     respondents: Codes,
     sensitive: Mapping[str, Codes],
     recounts: Sequence[Recount],
+    trees: Mapping[str, Codes] = NO_TREES,
 ) -> Counted:
     return Counted(
         classes.count,
         group([respondents]).count,
         least_respondents(classes, respondents),
-        tuple(_judged(classes, respondents, values, name, recounts) for name, values in sensitive.items()),
+        tuple(
+            _judged(classes, respondents, values, name, recounts, trees.get(name))
+            for name, values in sensitive.items()
+        ),
     )
 
 
 def _judged(
-    classes: Groups, respondents: Codes, values: Codes, column: str, recounts: Sequence[Recount]
+    classes: Groups,
+    respondents: Codes,
+    values: Codes,
+    column: str,
+    recounts: Sequence[Recount],
+    tree: Codes | None,
 ) -> Diversity:
     counted = diversity(classes, respondents, values)
     weighing = [
@@ -188,7 +218,7 @@ def _judged(
         for recount in recounts
         if isinstance(recount, DistributionRecount) and recount.is_about(column)
     ]
-    judged = _judged_by_weights(classes, respondents, values, weighing) if weighing else {}
+    judged = _judged_by_weights(classes, respondents, values, weighing, tree) if weighing else {}
     unmet = frozenset(requirement for requirement, each in judged.items() if not each.is_met)
     reached = tuple((requirement, each.reached) for requirement, each in judged.items())
     counted = replace(counted, unmet=unmet, reached=reached)
@@ -202,7 +232,11 @@ def _judged(
 
 
 def _judged_by_weights(
-    classes: Groups, respondents: Codes, values: Codes, weighing: Sequence[DistributionRecount]
+    classes: Groups,
+    respondents: Codes,
+    values: Codes,
+    weighing: Sequence[DistributionRecount],
+    tree: Codes | None,
 ) -> Mapping[Requirement, Judged]:
     people = group([respondents])
     totals = np.bincount(people.ids)[people.ids]
@@ -212,7 +246,7 @@ def _judged_by_weights(
     rows = np.ones(len(values), np.int64)
     held = Held(classes.ids[order], places[order], totals[order], rows)
     table = Held(np.zeros(len(values), np.int64), places, totals, rows)
-    return {each.requirement: each.judged(held, table) for each in weighing}
+    return {each.requirement: each.judged(held, table, tree) for each in weighing}
 
 
 def _only_classes(

@@ -27,6 +27,8 @@ _THREADS: Final = 2
 _EDGES: Final = 1 << 20
 
 Order = Callable[[ArrowArray], Codes]
+Tree = Callable[[ArrowArray], Codes]
+"""From the different values as they were counted to their nodes (`nodes.tree_of`)."""
 
 
 class ClassCount:
@@ -75,6 +77,7 @@ class ClassCount:
         recounts: Sequence[Recount] = (),
         orders: Sequence[Order] = (),
         sensitive: Sequence[str] = (),
+        trees: Sequence[Tree | None] = (),
     ) -> Counted:
         """Count all rows; once.
 
@@ -83,6 +86,7 @@ class ClassCount:
             orders: of each sensitive column, the places of its texts in the order of the values; without
                 them, texts stand in bytewise order.
             sensitive: the names of these columns, where a recount is about one of them.
+            trees: of each of these columns with a hierarchy, what finds the nodes of its different values.
 
         Raises:
             BackendError: no memory or no disk is left.
@@ -109,6 +113,7 @@ class ClassCount:
             self._weigh(has_respondents)
             ordering = dict(zip(values, orders, strict=False))
             names = dict(zip(values, sensitive, strict=False))
+            nodes = dict(zip(values, trees, strict=False))
             diversities = tuple(
                 self._weighed(
                     each,
@@ -116,6 +121,7 @@ class ClassCount:
                     value,
                     [recount for recount in weighing if recount.is_about(names.get(value))],
                     ordering.get(value),
+                    nodes.get(value),
                 )
                 for each, value in zip(diversities, values, strict=True)
             )
@@ -136,6 +142,7 @@ class ClassCount:
         value: str,
         weighing: Sequence[DistributionRecount],
         order: Order | None,
+        tree: Tree | None,
     ) -> Diversity:
         """The same, with the requirements about weights that some class does not meet."""
         if not weighing:
@@ -146,6 +153,7 @@ class ClassCount:
         places = np.arange(len(distinct))
         if order is not None and not pa.types.is_integer(distinct.type):
             places = np.unique(order(distinct.cast(TEXT).combine_chunks()), return_inverse=True)[1]
+        nodes = None if tree is None else tree(distinct.combine_chunks())[:, np.argsort(places.reshape(-1))]
         self._database.register("ranks", pa.table({"v": distinct, "place": places.reshape(-1)}))
         source = f"weighed JOIN ranks ON {value} = v"
         table = _held(
@@ -162,7 +170,7 @@ class ClassCount:
         for part in self._whole_classes(query):
             held = _held(part)
             for each in weighing:
-                judged = each.judged(held, table)
+                judged = each.judged(held, table, nodes)
                 reached[each] = each.worse(reached[each], judged.reached)
                 if not judged.is_met:
                     unmet.add(each.requirement)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,16 +68,18 @@ class DistributionRecount(Recount):
             raise InternalError("a promise about one column was counted without its name")
         return self.requirement.column in (None, column)
 
-    def is_met(self, held: Held, table: Held) -> bool:
+    def is_met(self, held: Held, table: Held, tree: Codes | None = None) -> bool:
         """Whether all classes meet it (`judged`)."""
-        return self.judged(held, table).is_met
+        return self.judged(held, table, tree).is_met
 
-    def judged(self, held: Held, table: Held) -> "Judged":
+    def judged(self, held: Held, table: Held, tree: Codes | None = None) -> Judged:
         """Whether all classes meet it, and what the worst of them reaches.
 
         Args:
             held: what whole classes hold.
             table: what the table holds, as one class.
+            tree: shape (levels, values), where the column has a hierarchy: the number of each value's node,
+                the last level one root.
         """
         is_met, reached = True, self.best
         count = int(table.values.max(initial=-1)) + 1
@@ -89,14 +91,14 @@ class DistributionRecount(Recount):
             weights = _weights(
                 Held(numbers.reshape(-1), part.values, part.totals, part.rows), len(classes), count
             )
-            figures = self._figures(weights / weights.sum(axis=1, keepdims=True), shares_of_table[0])
+            figures = self._figures(weights / weights.sum(axis=1, keepdims=True), shares_of_table[0], tree)
             reached = self.worse(reached, float(self._worst(figures)))
             margins = self._margins(figures)
             is_met = is_met and not (margins < -_NEAR).any()
             for number in np.flatnonzero(margins < _NEAR).tolist():
                 mine = part.classes == classes[number]
                 single = Held(part.classes[mine], part.values[mine], part.totals[mine], part.rows[mine])
-                is_met = is_met and self._is_met_exactly(_fractions(single, count), whole)
+                is_met = is_met and self._is_met_exactly(_fractions(single, count), whole, tree)
         return Judged(is_met, reached)
 
     best: ClassVar[float] = 0.0
@@ -111,7 +113,7 @@ class DistributionRecount(Recount):
         return worst
 
     @abstractmethod
-    def _figures(self, shares: Shares, reference: Shares) -> Shares:
+    def _figures(self, shares: Shares, reference: Shares, tree: Codes | None) -> Shares:
         """By class what it reaches, in the terms of the requirement."""
 
     def _margins(self, figures: Shares) -> Shares:
@@ -120,7 +122,9 @@ class DistributionRecount(Recount):
         return margins
 
     @abstractmethod
-    def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
+    def _is_met_exactly(
+        self, weights: Sequence[Fraction], reference: Sequence[Fraction], tree: Codes | None
+    ) -> bool:
         """Whether one class meets it."""
 
 
@@ -140,7 +144,7 @@ class RecountedEntropy(DistributionRecount):
         worst: np.float64 = figures.min(initial=self.best)
         return worst
 
-    def _figures(self, shares: Shares, reference: Shares) -> Shares:
+    def _figures(self, shares: Shares, reference: Shares, tree: Codes | None) -> Shares:
         safe = np.where(shares > 0, shares, 1)
         figures: Shares = np.exp(-(shares * np.log(safe)).sum(axis=1))
         return figures
@@ -149,7 +153,9 @@ class RecountedEntropy(DistributionRecount):
         margins: Shares = np.log(figures) - math.log(int(self.requirement.parameters[0]))
         return margins
 
-    def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
+    def _is_met_exactly(
+        self, weights: Sequence[Fraction], reference: Sequence[Fraction], tree: Codes | None
+    ) -> bool:
         total = sum(weights)
         with localcontext() as context:
             context.prec = _DIGITS
@@ -167,7 +173,7 @@ class RecountedRecursive(DistributionRecount):
 
     name: ClassVar[str] = RECURSIVE_DIVERSITY
 
-    def _figures(self, shares: Shares, reference: Shares) -> Shares:
+    def _figures(self, shares: Shares, reference: Shares, tree: Codes | None) -> Shares:
         ranked = np.sort(shares, axis=1)[:, ::-1]
         rarer = ranked[:, int(self.requirement.parameters[1]) - 1 :].sum(axis=1)
         figures: Shares = np.divide(
@@ -180,7 +186,9 @@ class RecountedRecursive(DistributionRecount):
         margins: Shares = (c - figures) / (1 + c)
         return margins
 
-    def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
+    def _is_met_exactly(
+        self, weights: Sequence[Fraction], reference: Sequence[Fraction], tree: Codes | None
+    ) -> bool:
         c, l = self.requirement.parameters  # noqa: E741 (the literature's name)
         ranked = sorted(weights, reverse=True)
         return ranked[0] < Fraction(c) * sum(ranked[int(l) - 1 :])
@@ -193,11 +201,13 @@ class RecountedShare(DistributionRecount):
 
     name: ClassVar[str] = ALPHA
 
-    def _figures(self, shares: Shares, reference: Shares) -> Shares:
+    def _figures(self, shares: Shares, reference: Shares, tree: Codes | None) -> Shares:
         figures: Shares = shares.max(axis=1)
         return figures
 
-    def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
+    def _is_met_exactly(
+        self, weights: Sequence[Fraction], reference: Sequence[Fraction], tree: Codes | None
+    ) -> bool:
         return max(weights) <= Fraction(self.requirement.parameters[0]) * sum(weights)
 
 
@@ -208,27 +218,71 @@ class RecountedCloseness(DistributionRecount):
 
     name: ClassVar[str] = CLOSENESS
 
-    def _figures(self, shares: Shares, reference: Shares) -> Shares:
+    def _figures(self, shares: Shares, reference: Shares, tree: Codes | None) -> Shares:
         surplus = np.maximum(shares - reference, 0)
         distances: Shares = surplus.sum(axis=1)
         if self._is_ordered:
             steps = max(shares.shape[1] - 1, 1)
             ahead = np.cumsum(shares, axis=1) - np.cumsum(reference)
             distances = np.abs(ahead[:, :-1]).sum(axis=1) / steps
+        if self._is_hierarchical:
+            rows = [_along(gaps, _checked(tree)) for gaps in (shares - reference).tolist()]
+            distances = np.array(rows, np.float64)
         return distances
 
     @property
     def _is_ordered(self) -> bool:
         return self.requirement.parameters[1] == "ordered"
 
-    def _is_met_exactly(self, weights: Sequence[Fraction], reference: Sequence[Fraction]) -> bool:
+    @property
+    def _is_hierarchical(self) -> bool:
+        return self.requirement.parameters[1] == "hierarchical"
+
+    def _is_met_exactly(
+        self, weights: Sequence[Fraction], reference: Sequence[Fraction], tree: Codes | None
+    ) -> bool:
         mine, whole = sum(weights), sum(reference)
         gaps = [w / mine - r / whole for w, r in zip(weights, reference, strict=True)]
         distance = sum((gap for gap in gaps if gap > 0), Fraction(0))
         if self._is_ordered:
             ahead = [sum(gaps[: place + 1], Fraction(0)) for place in range(len(gaps) - 1)]
             distance = sum(map(abs, ahead), Fraction(0)) / max(len(gaps) - 1, 1)
+        if self._is_hierarchical:
+            distance = _along(gaps, _checked(tree))
         return distance <= Fraction(self.requirement.parameters[0])
+
+
+Number = TypeVar("Number", float, Fraction)
+
+
+def _along(gaps: Sequence[Number], tree: Codes) -> Number:
+    """What it costs to move shares so that no gap is left, where a way costs the height of its top.
+
+    At each node what is too much below it meets what is too little there, and the rest goes on upwards
+    (Li, Li, Venkatasubramanian, ICDE 2007, 5.3).
+    """
+    zero = gaps[0] - gaps[0]
+    height, cost = len(tree) - 1, zero
+    waiting = dict(enumerate(gaps))
+    for level in range(1, height + 1):
+        too_much: dict[int, Number] = {}
+        too_little: dict[int, Number] = {}
+        parent = dict(zip(tree[level - 1].tolist(), tree[level].tolist(), strict=True))
+        for child, gap in waiting.items():
+            side = too_much if gap > 0 else too_little
+            side[parent[child]] = side.get(parent[child], zero) + abs(gap)
+        waiting = {}
+        for node in {*too_much, *too_little}:
+            more, less = too_much.get(node, zero), too_little.get(node, zero)
+            cost += min(more, less) * level
+            waiting[node] = more - less
+    return cost / height
+
+
+def _checked(tree: Codes | None) -> Codes:
+    if tree is None:
+        raise InternalError("a distance along a hierarchy was counted without one")
+    return tree
 
 
 def _weights(held: Held, classes: int, values: int) -> Shares:

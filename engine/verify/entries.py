@@ -10,12 +10,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.plan import Column
 from smalti.engine.verify.columns import MISSING, ArrowArray, Codes, broken, pc
 from smalti.engine.verify.count import ClassCount
 from smalti.engine.verify.join import Check, Joined
 from smalti.engine.verify.labels import by_value, canonical, canonical_order
+from smalti.engine.verify.nodes import tree_of
 from smalti.engine.verify.stage import Extent, Part, StagedColumn, StagedTable
+from smalti.errors import InternalError
 
 _LARGEST_KEY: Final = 1 << 62
 
@@ -59,6 +62,7 @@ class Values:
         self._column = column
         self._numbers: NDArray[Any] | None = None
         if not staged.is_wide and column is not None:
+            self._texts = staged.coded.values
             self._numbers = np.append(MISSING, by_value(column, staged.coded)).astype(np.int32)
 
     def order(self, texts: ArrowArray) -> Codes:
@@ -66,6 +70,24 @@ class Values:
         if self._column is None:
             return np.argsort(np.argsort(np.array(texts.to_pylist(), object)))
         return canonical_order(self._column, texts)
+
+    def tree(self, counted: ArrowArray, hierarchy: DeclaredHierarchy) -> Codes:
+        """The nodes of values, as they were counted (`of`).
+
+        Raises:
+            DataError: one of them has no place in the hierarchy.
+        """
+        if self._column is None:
+            raise InternalError("the nodes of values of no column were asked for")
+        texts: list[str | None] = [text or None for text in map(self._text, counted.to_pylist())]
+        return tree_of(self._column, texts, hierarchy)
+
+    def _text(self, counted: str | int) -> str | None:
+        if isinstance(counted, str):
+            return counted
+        if counted == MISSING or self._numbers is None:
+            return None
+        return str(self._texts[int(np.argmax(self._numbers[1:] == counted))].as_py())
 
     def of(self, part: Part) -> Part:
         """For each record something that is the same for equal values; a missing value is one, too.

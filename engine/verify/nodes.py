@@ -5,7 +5,7 @@ value. A node covers the values that the declared hierarchy puts under it; a val
 covers missing values, too. The nodes of a rule are worked out here anew.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, localcontext
@@ -77,10 +77,7 @@ def coverage(
     """
     if column.hierarchy is None:
         return coverage_by_value(column, original, published)
-    if hierarchy is None or hierarchy.in_plan != column.hierarchy:
-        raise broken(
-            f"column `{column.name}`", "its hierarchy is not that of the plan", "the same hierarchy"
-        )
+    hierarchy = _of_plan(column, hierarchy)
     nodes_of, root = _reader(column, hierarchy.stated)
     texts = original.values.to_pylist()
     names = canonical(column, original.values).to_pylist()
@@ -94,6 +91,38 @@ def coverage(
             "nodes of its hierarchy, as the documented grammar writes them",
         ) from None
     return _coverage(column, ladders, listed, root)
+
+
+def tree_of(column: Column, texts: Sequence[str | None], hierarchy: DeclaredHierarchy | None) -> Codes:
+    """The nodes of some values: shape (levels, values), each by itself at first, one root at last.
+
+    Args:
+        column: as the plan has it, with a hierarchy.
+        texts: the values; None is the missing value, which is below the root.
+        hierarchy: of the column.
+
+    Raises:
+        GuaranteeError: the hierarchy is not that of the plan.
+        DataError: a value has no place in it.
+    """
+    nodes_of, _ = _reader(column, _of_plan(column, hierarchy).stated)
+    ladders = [None if text is None else nodes_of(text) for text in texts]
+    height = max((len(nodes) for nodes in ladders if nodes is not None), default=1)
+    tree = np.zeros((height + 1, len(texts)), np.int64)
+    tree[0] = np.arange(len(texts))
+    for level in range(height - 1):
+        names = [None if nodes is None else nodes[min(level, len(nodes) - 1)] for nodes in ladders]
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        tree[level + 1] = [numbers[name] for name in names]
+    return tree
+
+
+def _of_plan(column: Column, hierarchy: DeclaredHierarchy | None) -> DeclaredHierarchy:
+    if hierarchy is None or hierarchy.in_plan != column.hierarchy:
+        raise broken(
+            f"column `{column.name}`", "its hierarchy is not that of the plan", "the same hierarchy"
+        )
+    return hierarchy
 
 
 def _coverage(

@@ -23,10 +23,10 @@ import numpy as np
 import pyarrow as pa
 
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
-from smalti.engine.plan.plan import OneRowEach, Plan, RespondentColumn
+from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn
 from smalti.engine.verify.against import verify_against
 from smalti.engine.verify.columns import TEXT, Batch, Codes, Numbered, Table, broken
-from smalti.engine.verify.count import MEMORY, ClassCount
+from smalti.engine.verify.count import MEMORY, ClassCount, Tree
 from smalti.engine.verify.csv import BLOCK
 from smalti.engine.verify.entries import IsCounted, Keys, Values, count_rows
 from smalti.engine.verify.form import Order
@@ -276,7 +276,15 @@ class _Run:
                     join(published.table, granted, link, checks, self.sizes.window)
                     count_rows(count, published.table, keys, values)
             orders = [each.order for each in values.values()]
-            return count.counted(promise.recounts(), orders, promise.sensitive)
+            trees = [self._tree_of(plan.column(name), each) for name, each in values.items()]
+            return count.counted(promise.recounts(), orders, promise.sensitive, trees)
+
+    def _tree_of(self, column: Column, values: Values) -> Tree | None:
+        """What finds the nodes of a sensitive column's values, where it has a hierarchy."""
+        hierarchy = self.hierarchies.get(column.name)
+        if column.hierarchy is None or hierarchy is None:
+            return None
+        return lambda counted: values.tree(counted, hierarchy)
 
     def _owned(self, promise: Promise, original: Original, is_withdrawn: IsWithdrawn | None) -> _Owned:
         plan = self.plan

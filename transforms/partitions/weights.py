@@ -33,6 +33,8 @@ class Distribution:
     weights: tuple[int, ...]
     """By value that occurs in the table."""
     reference: tuple[int, ...]
+    tree: Integers | None = None
+    """Shape (levels, values): the number of each value's node, ascending, where there is a hierarchy."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,12 @@ class ValueScale:
     def size(self) -> int:
         """How many values occur in the table."""
         return len(self._occurring)
+
+    @cached_property
+    def tree(self) -> Integers | None:
+        """Shape (levels, size): by level and place the number of the value's node, ascending."""
+        tree = self.reference.tree
+        return None if tree is None else tree[:, self._occurring]
 
     def places(self, values: Integers) -> Integers:
         """The place of each value among all that occur in the table, in ascending order."""
@@ -108,7 +116,7 @@ class ValueScale:
 
     def exact(self, places: Numbers, totals: Numbers, rows: Numbers) -> Distribution:
         """The distribution of one class, and of the table."""
-        return Distribution(_exact(places, totals, rows, self.size), self._exact_reference)
+        return Distribution(_exact(places, totals, rows, self.size), self._exact_reference, self.tree)
 
     @cached_property
     def _exact_reference(self) -> tuple[int, ...]:

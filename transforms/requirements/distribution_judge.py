@@ -8,17 +8,19 @@ from typing import ClassVar, Final
 
 import numpy as np
 
+from smalti.errors import InternalError
 from smalti.transforms.base import ALPHA, CLOSENESS, ENTROPY_DIVERSITY, RECURSIVE_DIVERSITY
 from smalti.transforms.partitions.held import Held, HeldOnSides, OneClass
 from smalti.transforms.partitions.incidence import Holdings
 from smalti.transforms.partitions.layout import Batch
-from smalti.transforms.partitions.weights import ColumnWeights, Floats, ValueScale
+from smalti.transforms.partitions.weights import ColumnWeights, Distribution, Floats, ValueScale
 from smalti.transforms.problem import Flags, Integers
 from smalti.transforms.requirements.distributions import (
     Closeness,
     DistributionModel,
     EntropyDiversity,
     EqualDistance,
+    HierarchicalDistance,
     LargestShare,
     OrderedDistance,
     RecursiveDiversity,
@@ -30,6 +32,8 @@ DISTANCES: Final[Mapping[str, type[Closeness]]] = MappingProxyType(
     {"equal": EqualDistance, "ordered": OrderedDistance}
 )
 """How far values are from each other, by name."""
+HIERARCHICAL: Final = "hierarchical"
+"""The distance that depends on the column's hierarchy, too."""
 
 _ALIKE: Final = "sensitive values that differ but mean nearly the same"
 _SKEWED: Final = "learning that a value which is rare in the table is frequent in a class"
@@ -52,12 +56,21 @@ class DistributionJudge(ClassJudge):
     def model(self) -> DistributionModel:
         """The model."""
 
+    def model_along(self, tree: Integers | None) -> DistributionModel:
+        """The model of a column whose values have these nodes (`ValueScale.tree`)."""
+        return self.model
+
+    def holds(self, distribution: Distribution) -> bool:
+        """Whether a class with this distribution meets it, exactly."""
+        model = self.model_along(distribution.tree)
+        return model.holds(distribution.weights, distribution.reference)
+
     def is_kept_by_merging(self, *, has_respondents: bool, sensitive: int) -> bool:
         return True
 
     def meets(self, held: OneClass) -> bool:
         return all(
-            self.model.holds(distribution.weights, distribution.reference)
+            self.holds(distribution)
             for place, distribution in enumerate(held.distributions)
             if self.is_about(place)
         )
@@ -120,7 +133,9 @@ class DistributionJudge(ClassJudge):
         """
         sums = weights.sum(axis=1, keepdims=True)
         shares = np.divide(weights, sums, out=np.zeros(weights.shape), where=sums > 0)
-        return self.model.margins(shares, scale.shares_of_table), tolerance(scale.error, scale.size)
+        return self.model_along(scale.tree).margins(shares, scale.shares_of_table), tolerance(
+            scale.error, scale.size
+        )
 
 
 class Entropy(DistributionJudge):
@@ -217,6 +232,14 @@ class TableCloseness(DistributionJudge):
     def model(self) -> Closeness:
         t, distance = self.requirement.parameters
         return DISTANCES[str(distance)](Fraction(t))
+
+    def model_along(self, tree: Integers | None) -> Closeness:
+        t, distance = self.requirement.parameters
+        if distance != HIERARCHICAL:
+            return self.model
+        if tree is None:
+            raise InternalError("a distance along a hierarchy reached the kernel without one")
+        return HierarchicalDistance(Fraction(t), tree)
 
     @property
     def parameters(self) -> str:

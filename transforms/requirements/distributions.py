@@ -172,6 +172,36 @@ class OrderedDistance(Closeness):
         return Fraction(total, max(len(gaps) - 1, 1))
 
 
+@dataclass(frozen=True)
+class HierarchicalDistance(Closeness):
+    """Values are as far apart as the lowest node that has both is high, the root by 1 (ibid., 5.3).
+
+    On a tree whose leaves are all equally deep, what must be moved through the edge above a node is the
+    difference of the shares below it. An edge is 1/(2 H) long, where H is the height of the tree: the way
+    from a leaf to another goes up and down.
+    """
+
+    tree: NDArray[np.int64]
+    """Shape (levels, values): the number of each value's node; the last level has one root."""
+
+    def _distances(self, gaps: Floats) -> Floats:
+        moved = np.zeros(len(gaps))
+        for nodes in self.tree[:-1]:
+            starts = np.flatnonzero(np.diff(nodes, prepend=-1))
+            moved += np.abs(np.add.reduceat(gaps, starts, axis=1)).sum(axis=1)
+        distances: Floats = moved / (2 * (len(self.tree) - 1))
+        return distances
+
+    def _distance(self, gaps: Sequence[int]) -> Fraction:
+        moved = 0
+        for nodes in self.tree[:-1].tolist():
+            below: Counter[int] = Counter()
+            for node, gap in zip(nodes, gaps, strict=True):
+                below[node] += gap
+            moved += sum(map(abs, below.values()))
+        return Fraction(moved, 2 * (len(self.tree) - 1))
+
+
 # --- Comparing products of powers
 
 
