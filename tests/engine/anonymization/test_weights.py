@@ -578,7 +578,10 @@ def test_a_model_that_does_not_fit_its_column_is_refused(
         carry_out(tmp_path / "run", noted(20), 1, two_columns(*parameters), as_compiled)
 
 
-TREES = {"illness": DeclaredHierarchy(Intervals(Decimal(2), "0", (2,))), "note": DeclaredHierarchy(Masking(3))}
+TREES = {
+    "illness": DeclaredHierarchy(Intervals(Decimal(2), "0", (2,))),
+    "note": DeclaredHierarchy(Masking(3)),
+}
 
 
 def test_distances_along_hierarchies_are_kept_on_each_number_of_fragments(tmp_path: Path) -> None:
