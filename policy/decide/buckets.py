@@ -74,8 +74,8 @@ def _purposes(rule: Rule, purposes: Hierarchy) -> frozenset[IRI] | None:
 
 def related(hierarchy: Hierarchy, iris: Iterable[IRI]) -> frozenset[IRI]:
     """The concepts that overlap one of some concepts."""
-    concepts = [hierarchy.related(iri) for iri in iris]
-    return concepts[0] if len(concepts) == 1 else frozenset[IRI]().union(*concepts)
+    listed = list(iris)
+    return hierarchy.related(listed[0]) if len(listed) == 1 else hierarchy.related_to_any(listed)
 
 
 def related_purposes(hierarchy: Hierarchy, iris: Iterable[IRI] | None) -> frozenset[IRI] | None:

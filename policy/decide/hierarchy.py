@@ -153,12 +153,13 @@ class Hierarchy:
             results[iri] = concepts
         return concepts
 
-    def narrower(self, iri: IRI) -> frozenset[IRI]:
-        """The concept and all that it includes, each by its one name."""
-        concept = self.concept(iri)
-        if not self.directly_narrower(concept):
-            return frozenset((concept,))
-        return frozenset(_reached((concept,), self.directly_narrower))
+    def narrower(self, *iris: IRI) -> frozenset[IRI]:
+        """Some concepts and all that they include, each by its one name; each is visited once."""
+        return frozenset(_reached(map(self.concept, iris), self.directly_narrower))
+
+    def related_to_any(self, iris: Iterable[IRI]) -> frozenset[IRI]:
+        """The concepts that share a part with one of some concepts; each is visited once."""
+        return frozenset(_reached(self.narrower(*iris), self.directly_broader))
 
     def columns_of(self, table: IRI) -> Sequence[IRI]:
         """The concepts that something is said about and whose IRIs name columns of a table."""

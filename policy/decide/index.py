@@ -4,7 +4,7 @@ Decisions over an index and over the list of the same policies (`policy.decide.a
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from typing import Final, TypeAlias
@@ -71,12 +71,13 @@ class PolicyIndex:
         prepared = prepare(policy, self.hierarchies)
         self._policies.setdefault(_name(policy), []).append(prepared)
         self._size += len(prepared.rules)
+        members = _Members.of(prepared)
         for rule in prepared.rules:
             rule.order = self._next
             self._next += 1
-            keys = _keys(rule)
+            keys = _keys(rule, members)
             self._buckets.add(rule, keys, is_shared=prepared.has_members)
-            self._columns.add(rule, _column_keys(rule, keys), is_shared=True)
+            self._columns.add(rule, _column_keys(rule, keys, members), is_shared=True)
 
     def remove(self, policy: Policy) -> None:
         """Remove a policy.
@@ -91,10 +92,11 @@ class PolicyIndex:
         if not self._policies[_name(policy)]:
             del self._policies[_name(policy)]
         self._size -= len(prepared.rules)
+        members = _Members.of(prepared)
         for rule in prepared.rules:
-            keys = _keys(rule)
+            keys = _keys(rule, members)
             self._buckets.remove(rule, keys)
-            self._columns.remove(rule, _column_keys(rule, keys))
+            self._columns.remove(rule, _column_keys(rule, keys, members))
 
     def _find(self, policy: Policy) -> PreparedPolicy | None:
         same = self._policies.get(_name(policy), ())
@@ -142,43 +144,58 @@ def _name(policy: Policy) -> tuple[IRI, str]:
     return policy.uid, policy.document_digest
 
 
-def _keys(rule: PreparedRule) -> Keys:
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """The concepts that a policy's memberships name, as assets and as parties."""
+
+    assets: frozenset[IRI]
+    parties: frozenset[IRI]
+
+    @classmethod
+    def of(cls, prepared: PreparedPolicy) -> "_Members | None":
+        """Those of one policy, for all its rules; None: it has no memberships."""
+        if not prepared.has_members:
+            return None
+        members, hierarchies = prepared.policy.memberships, prepared.hierarchies
+        named = {iri for membership in members for iri in (membership.member, membership.collection)}
+        concepts = (map(hierarchies.assets.concept, named), map(hierarchies.parties.concept, named))
+        return cls(*map(frozenset, concepts))
+
+
+def _keys(rule: PreparedRule, members: _Members | None) -> Keys:
     """The keys of a rule, with the memberships of its policy and the assignees of its remedies."""
-    keys = Keys.of(rule.rule, rule.policy.hierarchies)
+    own = rule.policy.hierarchies
+    keys = Keys.of(rule.rule, own)
     if keys.parties is not None and rule.remedies:
-        concept = rule.policy.hierarchies.parties.concept
+        concept = own.parties.concept
         obliged = [concept(party.iri) for remedy in rule.remedies for party in remedy.rule.assignees]
         keys = replace(keys, parties=keys.parties.union(obliged))
-    if rule.policy.has_members:
-        own, members = rule.policy.hierarchies, rule.policy.policy.memberships
-        named = {iri for membership in members for iri in (membership.member, membership.collection)}
-        led_to = _led_to(keys.targets, named, own.assets)
+    if members is not None:
+        led_to = _led_to(keys.targets, members.assets, own.assets)
         targets = keys.targets | led_to | frozenset(map(normalised_column, led_to))
-        parties = keys.parties and keys.parties | _led_to(keys.parties, named, own.parties)
+        parties = keys.parties and keys.parties | _led_to(keys.parties, members.parties, own.parties)
         keys = Keys(targets, parties, keys.purposes)
     return keys.bounded()
 
 
-def _column_keys(rule: PreparedRule, keys: Keys) -> Keys:
+def _column_keys(rule: PreparedRule, keys: Keys, members: _Members | None) -> Keys:
     """The keys that find a rule about a column by a request for its table."""
     tables = column_keys(keys.targets)
-    if rule.policy.has_members:
-        own, members = rule.policy.hierarchies.assets, rule.policy.policy.memberships
-        named = {iri for membership in members for iri in (membership.member, membership.collection)}
-        parts = {normalised_column(part) for target in keys.targets for part in own.narrower(target)}
+    if members is not None:
+        own = rule.policy.hierarchies.assets
+        parts = set(map(normalised_column, own.narrower(*keys.targets)))
         declared = rule.policy.hierarchies.columns.items()
         tables |= {table for table, columns in declared if not parts.isdisjoint(columns)}
-        tables |= {normalised_column(iri) for iri in _led_to(tables, named, own)}
+        tables |= {normalised_column(iri) for iri in _led_to(tables, members.assets, own)}
     return replace(keys, targets=tables).bounded()
 
 
-def _led_to(concepts: frozenset[IRI], named: set[IRI], hierarchy: Hierarchy) -> frozenset[IRI]:
+def _led_to(concepts: frozenset[IRI], members: frozenset[IRI], hierarchy: Hierarchy) -> frozenset[IRI]:
     """The concepts of a policy's memberships that overlap one of some concepts.
 
     Each path from a requested concept to a concept of the rule that uses a membership contains one of them.
     """
-    reached = related(hierarchy, concepts)
-    return frozenset([hierarchy.concept(iri) for iri in named]) & reached
+    return members & related(hierarchy, concepts)
 
 
 def _sought(situation: Situation) -> Keys:

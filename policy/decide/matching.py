@@ -48,7 +48,7 @@ Judged: TypeAlias = tuple[Part, Outcome, Subject]
 class Situation:
     """A request with its facts, under the hierarchies that count for one policy."""
 
-    __slots__ = ("_requested", "facts", "hierarchies", "owners", "request")
+    __slots__ = ("_requested", "_under", "facts", "hierarchies", "owners", "request")
 
     def __init__(
         self, request: Request, hierarchies: Hierarchies, owners: frozenset[IRI] = frozenset()
@@ -59,6 +59,7 @@ class Situation:
         """The known owners of all of each target."""
         self.facts = Facts(request, hierarchies)
         self._requested: Requested | None = None
+        self._under: dict[Hierarchies, Situation] = {}
 
     @property
     def requested(self) -> Requested:
@@ -68,10 +69,12 @@ class Situation:
         return self._requested
 
     def under(self, hierarchies: Hierarchies) -> "Situation":
-        """The same under the hierarchies of a policy with its own memberships."""
+        """The same under the hierarchies of a policy with its own memberships; worked out once for each."""
         if hierarchies is self.hierarchies:
             return self
-        return Situation(self.request, hierarchies, self.owners)
+        if (situation := self._under.get(hierarchies)) is None:
+            situation = self._under[hierarchies] = Situation(self.request, hierarchies, self.owners)
+        return situation
 
 
 def touches(prepared: PreparedRule, situation: Situation) -> bool:

@@ -73,7 +73,7 @@ class Requested:
         self._declared = hierarchies.columns
         self._renamed = request.renamed
         self.targets = request.targets
-        parts = (part for target in request.targets for part in self._assets.narrower(target))
+        parts = self._assets.narrower(*request.targets)
         names = {name for asset in (*request.targets, *parts) for name in spellings(asset)}
         wholes = (whole for target in request.targets for whole in self._assets.broader(target))
         declaring = names.union(*map(spellings, wholes))
@@ -156,9 +156,7 @@ class Requested:
 
     def named(self, assets: Iterable[IRI]) -> frozenset[IRI]:
         """The IRIs that a rule about some assets names, by itself or by a hierarchy, in one spelling."""
-        return frozenset(
-            normalised_column(part) for asset in assets for part in self._assets.narrower(asset)
-        )
+        return frozenset(map(normalised_column, self._assets.narrower(*assets)))
 
     def _names_of(self, target: IRI) -> frozenset[IRI]:
         """A target, which may be a column, under all IRIs that it is known to have had."""
@@ -223,10 +221,7 @@ class Requested:
     def _keys(self) -> tuple[frozenset[IRI], frozenset[IRI]]:
         if self._sought is None:
             assets = self._assets
-            related = [
-                assets.related(spelling) for target in self.targets for spelling in spellings(target)
-            ]
-            near = _NOTHING.union(*related)
+            near = assets.related_to_any(name for target in self.targets for name in spellings(target))
             tables = _NOTHING.union(*(spellings(asset) for asset in near))
             wholes = [whole for target in self.targets for whole in self._wholes_of(target)]
             wholes += [whole for target in self.targets for whole in self._recorded_tables_of(target)]
@@ -238,11 +233,10 @@ class Requested:
                 for part in assets.columns_of(whole)
                 if normalised_column(part) in names
             ]
-            collections = _NOTHING.union(*(assets.related(whole) for whole in wholes)) - set(wholes)
+            collections = assets.related_to_any(wholes) - set(wholes)
             tables = tables.union(*(spellings(collection) for collection in collections))
             columns = also_named(self._known, self._renamed)
-            others = [assets.related(asset) for asset in (*wholes, *parts, *columns, *names)]
-            sought = near.union(*others)
+            sought = near | assets.related_to_any((*wholes, *parts, *columns, *names))
             self._sought = sought.union(*map(spellings, sought)), tables
         return self._sought
 

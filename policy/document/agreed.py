@@ -30,7 +30,7 @@ NOTHING_AGREED: Final = Agreed()
 
 def agreed(source: JsonObject, findings: Findings) -> Agreed:
     """What an object at the top of a document determines of the policy in it."""
-    message = message_of(source, Findings(findings.document, findings.text))
+    message = message_of(source, findings.apart())
     if message is None:
         return NOTHING_AGREED
     named = (value for key, value in message.members if key == "@id" and isinstance(value, JsonString))

@@ -99,7 +99,7 @@ def enclosed_policies(source: JsonObject, findings: Findings) -> list[Enclosed] 
         source: an object at the top of a document.
         findings: where problems go, a policy at a place where none is read among them.
     """
-    quiet = Findings(findings.document, findings.text)
+    quiet = findings.apart()
     around = _entered(source, _Around(Terms()), quiet)
     if around is None or not _is_envelope(source, around[0]):
         return None

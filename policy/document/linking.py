@@ -129,6 +129,10 @@ def _only_defines(node: Node) -> bool:
     return INCLUDED_IN in node.properties and not {REFINEMENT, RDF_VALUE} & set(node.properties)
 
 
+def _is_defined(description: _Description | None) -> bool:
+    return description is not None and not description.nested and _only_defines(description.node)
+
+
 class _Linker:
     def __init__(self, tops: Sequence[Node], roots: frozenset[int], findings: Findings) -> None:
         self.findings = findings
@@ -188,6 +192,8 @@ class _Linker:
             return value if isinstance(value, Literal) else self.complete(value, depth + 1)
         iri = value.name.iri
         description = self.described.get(iri)
+        if prop.iri == INCLUDED_IN and value.is_reference and _is_defined(description):
+            return value  # it stands beside the policies, however long the chain of definitions is
         uses = self.uses.setdefault(iri, [])
         uses.append(_Use(self.index, value.name.place, prop.iri in _OWNED))
         if not value.is_reference:

@@ -1,5 +1,6 @@
 """Collects the findings about one document, at its lines and columns."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from copy import copy
@@ -44,7 +45,7 @@ class Findings:
     def __init__(self, document: str, text: str) -> None:
         self.document = document
         self.text = text
-        self._line_starts = [0, *(i + 1 for i, c in enumerate(text) if c == "\n")]
+        self._line_starts = [0, *(line_end.end() for line_end in re.finditer("\n", text))]
         self._diagnostics: list[Diagnostic] = []
         self._has_errors = False
         self._aliases: set[str] = set()
@@ -59,6 +60,16 @@ class Findings:
         part = copy(self)
         part._whole = self
         return part
+
+    def apart(self) -> "Findings":
+        """A collector about the same document, whose findings count for nothing else.
+
+        It costs no pass over the text, so that each of very many objects may have one.
+        """
+        other = copy(self)
+        other._diagnostics, other._aliases, other._suggestions = [], set(), count(1)
+        other._has_errors, other._whole = False, other
+        return other
 
     @property
     def has_errors(self) -> bool:

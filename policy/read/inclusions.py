@@ -50,8 +50,9 @@ def read_inclusions(policies: Iterable[Node], scope: Scope) -> tuple[Inclusion, 
         if above is not None and _may_be_defined(name, node.name, above, scope):
             broader[name] = above
     inclusions = {name: IRI(canonical_word(above, scope)) for name, above in broader.items()}
+    led_up = _led_up(inclusions)
     for name, above in broader.items():
-        if not _is_led_up(name, inclusions):
+        if name not in led_up:
             message = (
                 f"the action {quoted(name)} is included in {quoted(above.written)}, which is not known"
             )
@@ -88,9 +89,12 @@ def _may_be_defined(name: IRI, written: Name, above: Name, scope: Scope) -> bool
     return iri_is_good(written, "the action", scope) is not None
 
 
-def _is_led_up(name: IRI, inclusions: Mapping[IRI, IRI]) -> bool:
-    seen: set[IRI] = set()
-    while name in inclusions and name not in seen:
-        seen.add(name)
-        name = inclusions[name]
-    return name in ACTION_PARENTS
+def _led_up(inclusions: Mapping[IRI, IRI]) -> set[IRI]:
+    """The actions that lead up to a standard one; in linear time, however long a chain is."""
+    below: dict[IRI, list[IRI]] = {}
+    for name, above in inclusions.items():
+        below.setdefault(above, []).append(name)
+    led_up = [name for name, above in inclusions.items() if above in ACTION_PARENTS]
+    for name in led_up:  # grows while it is walked; each has one broader action, and stands here once
+        led_up += below.get(name, ())
+    return set(led_up)

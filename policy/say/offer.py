@@ -9,6 +9,9 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from smalti.errors import PolicyError
+from smalti.policy.decide.authorize import prepare
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
+from smalti.policy.decide.wording import void
 from smalti.policy.document.context import shipped_terms
 from smalti.policy.model.binding import UNBOUND
 from smalti.policy.model.meaning import is_generated, meaning_digest
@@ -39,17 +42,18 @@ _OF_WORDS: Final = frozenset({"action", "leftOperand", "operator", "@type"})
 """The keys whose texts are words."""
 
 
-def offer_document(policy: Policy) -> bytes:
+def offer_document(policy: Policy, hierarchies: Hierarchies = STANDARD) -> bytes:
     """The public part of a policy as a document of the Dataspace Protocol.
 
     Args:
         policy: of the owner; it may leave the assignee open, whom a negotiation binds.
+        hierarchies: what includes what.
 
     Raises:
-        PolicyError: the policy is an Agreement, leaves its target or assigner open, or has an action that
-            its own document defines.
+        PolicyError: the policy is an Agreement, leaves its target or assigner open, has an action that
+            its own document defines, or is void.
     """
-    _check(policy)
+    _check(policy, hierarchies)
     offer = replace(_without_open_assignee(public_part(policy)), type=PolicyType.OFFER)
     if is_generated(offer.uid):
         offer = replace(offer, uid=IRI(f"urn:smalti:offer:{meaning_digest(offer)}"))
@@ -57,7 +61,7 @@ def offer_document(policy: Policy) -> bytes:
     return lay_out(_message(body, _dataset(offer))).encode()
 
 
-def _check(policy: Policy) -> None:
+def _check(policy: Policy, hierarchies: Hierarchies) -> None:
     where = str(policy.where)
     if policy.type is PolicyType.AGREEMENT:
         raise PolicyError(where, "an Agreement is no offer", "the owner's policy, template or Offer")
@@ -70,6 +74,14 @@ def _check(policy: Policy) -> None:
             raise PolicyError(
                 where, f"the policy leaves open its {name}", f"an offer with its {name}", way_out
             )
+    contradiction = prepare(policy, hierarchies).conflict
+    if contradiction is not None:
+        raise PolicyError(
+            where,
+            void(policy, contradiction),
+            "a policy that grants something",
+            "remove one of the two rules, or state another conflict strategy",
+        )
 
 
 def _is_open(parts: Sequence[Asset | Party], rule: Rule, name: str) -> bool:

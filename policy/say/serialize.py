@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from smalti.policy.document.context import Terms, shipped_terms
 from smalti.policy.model.meaning import is_generated
@@ -77,6 +77,10 @@ _PREFIXES: Final = {ODRL: "odrl", MOSAICROWN: "mosaicrown", SMALTI: "smalti", DP
 _CONTEXTS: Final = (ODRL_CONTEXT, MOSAICROWN_CONTEXT, SMALTI_CONTEXT)
 _TERMS: Final = Terms({t: iri for c in _CONTEXTS for t, iri in shipped_terms(c).items()}, _CONTEXTS)
 _LONGEST_NUMBER: Final = 64
+_DEEPEST: Final = 16
+"""Collections that are written inside each other: readers take no document that is nested deeply."""
+_Key: TypeAlias = tuple[IRI, bool]
+"""An asset or a party, and whether it is a party."""
 
 
 def serialize(policy: Policy) -> bytes:
@@ -241,7 +245,7 @@ class _Writer:
 
     def __init__(self, policy: Policy, shared: Shared) -> None:
         self.shared = shared
-        self.collections: dict[tuple[IRI, bool], list[IRI]] = {}
+        self.collections: dict[_Key, list[IRI]] = {}
         for membership in policy.memberships:
             key = membership.member, membership.of_parties
             self.collections.setdefault(key, []).append(membership.collection)
@@ -326,21 +330,51 @@ class _Writer:
         )
 
     def left(self) -> list[JsonValue]:
-        """What is said of assets and parties that no rule names: it stands beside the policy."""
+        """What is said of assets and parties that no rule names: it stands beside the policy.
+
+        A collection that is named and written by itself stands before its members: where a reader comes to
+        it for the first time, it goes on to all that it belongs to, and refuses what is linked too deeply.
+        """
         nodes: list[JsonValue] = []
         while self.collections:
-            iri, is_party = next(iter(self.collections))
-            wholes = [self.named(whole, is_party) for whole in self.collections.pop((iri, is_party))]
-            kind = _string("Party" if is_party else "Asset")
-            nodes.append(_object(("uid", _string(iri)), ("@type", kind), ("partOf", _one_or_list(wholes))))
+            written = [self.beside(next(iter(self.collections)))]
+            while written:
+                node, later = written[-1]
+                if not later:
+                    nodes.append(node)
+                    written.pop()
+                elif (key := later.pop()) in self.collections:
+                    written.append(self.beside(key))
         return nodes
 
-    def named(self, iri: IRI, is_party: bool = False) -> JsonValue:
-        """An IRI; where it is named first, with the collections that it belongs to."""
-        collections = self.collections.pop((iri, is_party), [])
-        if not collections:
+    def beside(self, key: _Key) -> tuple[JsonValue, list[_Key]]:
+        """A node that stands by itself, and what is named there but still has to be written."""
+        iri, is_party = key
+        later: list[_Key] = []
+        wholes = [self.named(whole, is_party, later=later) for whole in self.collections.pop(key)]
+        kind = _string("Party" if is_party else "Asset")
+        return _object(("uid", _string(iri)), ("@type", kind), ("partOf", _one_or_list(wholes))), later
+
+    def named(
+        self, iri: IRI, is_party: bool = False, depth: int = 1, later: list[_Key] | None = None
+    ) -> JsonValue:
+        """An IRI; where it is named first, with the collections that it belongs to.
+
+        Args:
+            iri: of an asset or a party.
+            is_party: which of them.
+            depth: how many names it stands in, itself included.
+            later: takes those that are named here but written by themselves, since it is deep here.
+        """
+        key = (iri, is_party)
+        if key not in self.collections:
             return _string(iri)
-        wholes = [self.named(collection, is_party) for collection in collections]
+        if depth > _DEEPEST:
+            if later is not None:
+                later.append(key)
+            return _string(iri)
+        collections = self.collections.pop(key)
+        wholes = [self.named(collection, is_party, depth + 1, later) for collection in collections]
         return _object(("uid", _string(iri)), ("partOf", _one_or_list(wholes)))
 
 

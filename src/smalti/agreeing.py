@@ -62,7 +62,7 @@ def offer_text(
     policy = offered_policy(
         _content(path), os.fspath(path), hierarchies=hierarchies, binding=binding_of(bound)
     )
-    return offer_document(policy).decode()
+    return offer_document(policy, hierarchies).decode()
 
 
 def _offered(offer: str, binding: Binding, stored: Stored, hierarchies: Hierarchies) -> Policy:

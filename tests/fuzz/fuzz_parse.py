@@ -1,69 +1,123 @@
-"""A coverage-guided fuzzer on what reads documents of others: `make fuzz` (FUZZ_SECONDS=60).
+"""A coverage-guided fuzzer on what reads documents and tables of others: `make fuzz` (FUZZ_SECONDS=60).
 
-Policies in JSON-LD, Turtle and the short form, vocabularies, descriptions of tables, and CSV. None of them
-may raise an exception that is not ours, hang, take much memory, or write control characters to a terminal;
-a policy in the short form means what it meant. The corpus starts from documents of the tests and the
-examples, and is kept between calls. What is found stands in `build/fuzz/`, and becomes a test in
-`test_hostile_documents.py`.
+The first byte of an input says what the rest is:
+
+| byte | what |
+|---|---|
+| J, T, Y, another | a policy or its envelope in JSON-LD, in Turtle, in the short form, by its text |
+| A | an agreement, held against an offer |
+| v, w | a vocabulary in JSON-LD, in Turtle |
+| D | a description of a table |
+| C | a CSV file in the canonical dialect |
+| F | a CSV file in the dialect that the second byte says |
+| G, Z | a CSV file that is packed by gzip, by Zstandard |
+| X, S, P | a workbook, its sheet, the part of it that is named before a NUL |
+
+None may raise an exception that is not ours, take more than `MOST_SECONDS` of a processor or much memory,
+or write control characters to a terminal. A policy keeps its meaning in the canonical document and in the
+short form; a table that is read is canonical afterwards; no message repeats a cell. The corpus starts from
+`seeds.py`, and is kept between calls. What is found stands in `build/fuzz/`, and becomes a test.
 """
 
 import json
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import atheris
 
 with atheris.instrument_imports(include=["smalti"]):
+    from smalti.engine.tables import excel, foreign_csv  # noqa: F401 (loaded with their instruments)
+    from smalti.engine.tables.canonical import canonical
     from smalti.engine.tables.csvw import read_metadata
     from smalti.engine.tables.dialect import check_csv
-    from smalti.policy.document.turtle_text import read_statements  # noqa: F401 (loaded with its instruments)
+    from smalti.engine.tables.sources import bind
+    from smalti.policy.document.turtle_text import read_statements  # noqa: F401 (likewise)
     from smalti.policy.findings.render import render_human, render_json
     from smalti.policy.model.meaning import meaning_digest
     from smalti.policy.read.parse import parse
     from smalti.policy.read.vocabularies import read_vocabulary
+    from smalti.policy.say.agreeing import agreement_document, offered_policy
+    from smalti.policy.say.format import format_document
+    from smalti.policy.say.serialize import serialize
     from smalti.policy.say.short_form import short_text
 
-from pyld import ContextResolver, FrozenDocumentLoader, jsonld
-from rdflib import Graph
+from seeds import CELL, DIALECTS, ROOT, SHEET, description, dictionary, seeds, workbook
 
 from smalti.errors import SmaltiError
-from smalti.vocab.aliases import WORDS as ALIASES
-from smalti.vocab.contexts import ADDRESSES
-from smalti.vocab.odrl import PROPERTIES
-from smalti.vocab.words import WORDS
+from smalti.policy.model.model import Policy
+from smalti.vocab.terms import IRI
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-SCRATCH = Path(tempfile.mkdtemp(prefix="fuzz-")) / "fuzz.csv"
-FORMS = {ord("J"): "fuzz.jsonld", ord("T"): "fuzz.ttl", ord("Y"): "fuzz.yaml"}
-"""Policies: the first byte of an input says in which form the rest is read."""
+SCRATCH = Path(tempfile.mkdtemp(prefix="fuzz-"))
+POLICIES = {ord("J"): "fuzz.jsonld", ord("T"): "fuzz.ttl", ord("Y"): "fuzz.yaml"}
 VOCABULARIES = {ord("v"): "fuzz.jsonld", ord("w"): "fuzz.ttl"}
-DESCRIPTION, TABLE = ord("D"), ord("C")
+TABLES = {ord("F"): "t.csv", ord("G"): "t.csv.gz", ord("Z"): "t.csv.zst", **dict.fromkeys(b"XSP", "t.xlsx")}
+MOST_SECONDS = 2
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+OFFER = offered_policy((ROOT / "examples" / "negotiation" / "policy.jsonld").read_bytes(), "policy.jsonld")
 
 
 def test_one_input(data: bytes) -> None:
-    if not data:
-        return
-    kind, rest = data[0], data[1:]
+    begun = time.process_time()
+    if data:
+        read(data[0], data[1:])
+    seconds = time.process_time() - begun
+    assert seconds < MOST_SECONDS, f"{seconds:.1f} seconds"
+
+
+def read(kind: int, rest: bytes) -> None:
     if kind in VOCABULARIES:
-        refused(lambda: read_vocabulary(rest, VOCABULARIES[kind]))
-    elif kind in (DESCRIPTION, TABLE):
-        SCRATCH.write_bytes(rest)
-        refused(lambda: read_metadata(SCRATCH) if kind == DESCRIPTION else check_csv(SCRATCH))
+        refusal(lambda: read_vocabulary(rest, VOCABULARIES[kind]))
+    elif kind == ord("A"):
+        refusal(lambda: agreement_document(rest, "fuzz.json", OFFER, now=NOW))
+    elif kind in (ord("C"), ord("D")):
+        place = SCRATCH / "t.csv"
+        place.write_bytes(rest)
+        said = refusal(lambda: check_csv(place) if kind == ord("C") else read_metadata(place))
+        assert kind == ord("D") or CELL not in said, "a cell in a message"
+    elif kind in TABLES:
+        a_table(kind, rest)
     else:
-        a_policy(rest, FORMS.get(kind, "fuzz"))
+        a_policy(rest, POLICIES.get(kind, "fuzz"))
 
 
-def refused(read: Callable[[], object]) -> None:
+def refusal(reading: Callable[[], object]) -> str:
     """What is not understood is an error of ours, and printable."""
     said = ""
     try:
-        read()
+        reading()
     except SmaltiError as error:
         said = str(error)
     assert said.replace("\n", "").isprintable(), "unprintable"
+    return said
+
+
+def a_table(kind: int, rest: bytes) -> None:
+    folder = SCRATCH / "table"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    place = folder / TABLES[kind]
+    if kind == ord("F"):
+        number, rest = (rest or b"\0")[0], rest[1:]
+        dialect = DIALECTS[number // 2 % len(DIALECTS)]
+        stated = description(dialect, has_formats=number % 2 == 1)
+        (folder / "t.csv-metadata.json").write_bytes(stated)
+    elif kind in b"SP":
+        name, _, part = rest.partition(b"\0") if kind == ord("P") else (SHEET.encode(), b"", rest)
+        rest = workbook({name.decode(errors="replace"): part})
+    place.write_bytes(rest)
+
+    def bring() -> None:
+        brought = canonical(bind(IRI("urn:fuzz:t"), place), folder / "input")
+        check_csv(brought.path)
+
+    assert CELL not in refusal(bring), "a cell in a message"
+    copy = folder / "input" / place.name
+    assert kind == ord("F") or not copy.exists() or copy.stat().st_size < 1 << 26, "a bomb"
 
 
 def a_policy(data: bytes, name: str) -> None:
@@ -73,54 +127,21 @@ def a_policy(data: bytes, name: str) -> None:
     shown = render_human(parsed.diagnostics, parsed.text)
     assert all(character.isprintable() or character == "\n" for character in shown), "unprintable"
     json.loads(render_json(parsed.diagnostics))
+    format_document(parsed.text, name)
+    for policy in parsed.policies:
+        keeps(serialize(policy), "again.jsonld", policy)
     if len(parsed.policies) == 1:
         (policy,) = parsed.policies
         short = short_text(policy)
-        if not short.problems:
-            (again,) = parse(short.text.encode(), "again.yaml").policies
-            assert meaning_digest(again) == meaning_digest(policy), "another meaning in the short form"
+        if short.text is not None:
+            keeps(short.text.encode(), "again.yaml", policy)
 
 
-def seeds() -> Iterator[bytes]:
-    folders = (ROOT / "tests" / "policy" / "good", ROOT / "tests" / "policy" / "bad")
-    for path in sorted(path for folder in folders for path in folder.glob("*.jsonld")):
-        yield b"J" + path.read_bytes()
-        if path.parent.name == "good":
-            yield from other_forms(json.loads(path.read_text(encoding="utf-8-sig")))
-    others = (ROOT / "tests" / "policy" / "templates", ROOT / "examples" / "negotiation")
-    for path in sorted(path for folder in others for path in folder.glob("*.json*")):
-        yield b"J" + path.read_bytes()
-    for path in sorted(path for folder in folders for path in folder.glob("*.ttl")):
-        yield b"T" + path.read_bytes()
-        yield b"w" + path.read_bytes()
-    short = (*folders, ROOT / "tests" / "policy" / "short", ROOT / "examples" / "policies", HERE)
-    for path in sorted(path for folder in short for path in folder.glob("*.yaml")):
-        yield b"Y" + path.read_bytes()
-    for path in sorted((ROOT / "vocab").rglob("*.ttl")):
-        yield b"w" + path.read_bytes()
-    for path in sorted((ROOT / "examples").rglob("*-metadata.json")):
-        yield b"D" + path.read_bytes()
-    for path in sorted((ROOT / "examples" / "data").glob("*.csv")):
-        yield b"C" + path.read_bytes()[:2048]
-
-
-def other_forms(document: object) -> Iterator[bytes]:
-    loader = FrozenDocumentLoader(documents=dict(ADDRESSES))
-    options = {"documentLoader": loader, "contextResolver": ContextResolver({}, loader)}
-    yield b"J" + json.dumps(jsonld.expand(document, options)).encode()
-    yield b"J" + json.dumps(jsonld.flatten(document, None, options)).encode()
-    quads = jsonld.to_rdf(document, {**options, "format": "application/n-quads"})
-    yield b"T" + Graph().parse(data=quads, format="nt").serialize(format="turtle").encode()
-
-
-def dictionary() -> Iterator[str]:
-    """The vocabulary's words and the marks of both syntaxes, as libFuzzer reads them."""
-    names = {word.name for word in WORDS} | {word.iri for word in WORDS} | set(ALIASES) | set(PROPERTIES)
-    marks = ["@context", "@graph", "@id", "@type", "@value", "@list", "@set", "@language", "@reverse"]
-    marks += ["_:b0", '"@id":', "{}", "[]", "null", "1e9"]
-    marks += ["@prefix odrl: <http://www.w3.org/ns/odrl/2/> .", "[ ]", "( )", '"""', "^^", "a", "PREFIX"]
-    for word in sorted(names | set(marks)):
-        yield '"' + "".join(c if c.isalnum() else f"\\x{ord(c):02x}" for c in word) + '"'
+def keeps(document: bytes, name: str, policy: Policy) -> None:
+    again = parse(document, name)
+    assert again.is_valid, f"{name} is not valid"
+    (same,) = again.policies
+    assert meaning_digest(same) == meaning_digest(policy), f"another meaning in {name}"
 
 
 def main() -> None:
@@ -130,7 +151,7 @@ def main() -> None:
     for number, seed in enumerate(seeds()):
         (corpus / f"seed-{number:04}").write_bytes(seed)
     (work / "dictionary").write_text("\n".join(dictionary()) + "\n", encoding="ascii")
-    options = ["-timeout=10", "-rss_limit_mb=1024", "-max_len=16384", f"-dict={work / 'dictionary'}"]
+    options = ["-timeout=60", "-rss_limit_mb=1024", "-max_len=16384", f"-dict={work / 'dictionary'}"]
     atheris.Setup([*sys.argv, *options, f"-artifact_prefix={work}/", str(corpus)], test_one_input)
     atheris.Fuzz()
 

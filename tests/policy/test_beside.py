@@ -1,10 +1,12 @@
 """What a document says beside its policies: members of collections, claims on a policy, own actions."""
 
 import json
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 
 import pytest
 
+from smalti.policy.decide import hierarchy
 from smalti.policy.decide.authorize import authorize
 from smalti.policy.decide.decision import Effect, Request
 from smalti.policy.decide.hierarchies import STANDARD
@@ -291,6 +293,80 @@ def test_an_action_that_nobody_defines_is_unknown() -> None:
     assert errors({"@id": X + "show", "includedIn": ODRL + "use"}, permission=rule(action="ex:view")) == [
         "P305"
     ]
+
+
+# --- Long chains
+
+
+LONG = 200
+"""More than a document may be nested deep."""
+IN_CHAIN = [IRI(f"{X}{at}") for at in range(LONG + 1)]
+
+
+def from_its_end(word: str, kind: str, last: str) -> list[dict[str, object]]:
+    links = zip(IN_CHAIN, [*IN_CHAIN[1:LONG], last], strict=False)
+    return [{"@id": name, "@type": kind, word: above} for name, above in links][::-1]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "members", "request_"),
+    [
+        (
+            from_its_end("partOf", "Asset", ARCHIVE),
+            {},
+            Request(party=ANN, action=USE, targets=(IN_CHAIN[0],)),
+        ),
+        (
+            from_its_end("partOf", "Party", TEAM),
+            {"assignee": TEAM},
+            Request(party=IN_CHAIN[0], action=USE, targets=(ARCHIVE,)),
+        ),
+        (
+            from_its_end("includedIn", "Action", ODRL + "display"),
+            {"action": IN_CHAIN[9]},
+            Request(party=ANN, action=IN_CHAIN[0], targets=(ARCHIVE,)),
+        ),
+    ],
+    ids=["assets", "parties", "actions"],
+)
+def test_a_long_chain_is_read_decided_and_written(
+    nodes: list[dict[str, object]], members: dict[str, object], request_: Request
+) -> None:
+    chained = policy(*nodes, permission=rule(**members))
+    assert authorize(request_, [chained]).effect is Effect.PERMIT
+    assert PolicyIndex(STANDARD, [chained]).authorize(request_).effect is Effect.PERMIT
+    written = serialize(chained)
+    again = parse(written, "b.jsonld")
+    assert again.errors == ()
+    assert meaning_digest(again.policies[0]) == meaning_digest(chained)
+    assert serialize(again.policies[0]) == written
+
+
+def test_own_actions_may_be_defined_in_any_order() -> None:
+    nodes = [view("ex:show"), {"@id": X + "show", "includedIn": ODRL + "display"}]
+    first, second = (policy(*order, permission=rule(action="ex:view")) for order in (nodes, nodes[::-1]))
+    assert meaning_digest(first) == meaning_digest(second)
+    assert effect(first, ARCHIVE, action=VIEW) is Effect.PERMIT
+
+
+def test_no_step_through_a_chain_is_taken_for_each_of_its_assets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of 8,000 assets took an index 49 seconds, and a request for 100 of 1,000 another 40."""
+    visited = 0
+
+    def counted(starts: Iterable[IRI], step: Callable[[IRI], Sequence[IRI]]) -> set[IRI]:
+        nonlocal visited
+        reached = reach(starts, step)
+        visited += len(reached)
+        return reached
+
+    reach = hierarchy._reached
+    monkeypatch.setattr(hierarchy, "_reached", counted)
+    chained = policy(*from_its_end("partOf", "Asset", ARCHIVE), permission=rule())
+    index = PolicyIndex(STANDARD, [chained])
+    assert visited < 10 * LONG
+    asked = Request(party=ANN, action=USE, targets=tuple(IN_CHAIN[:LONG:10]))
+    assert index.authorize(asked, explain=True).effect is Effect.PERMIT
+    assert visited < 100 * LONG
 
 
 # --- Forms

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from strategies import policies
 
 from smalti.errors import PolicyError
+from smalti.policy.decide.authorize import prepare
 from smalti.policy.decide.hierarchies import STANDARD
 from smalti.policy.model.meaning import canonical_meaning, is_generated
-from smalti.policy.model.model import Party, Policy, PolicyType
+from smalti.policy.model.model import ConflictStrategy, Party, Policy, PolicyType
 from smalti.policy.model.nesting import R, with_duties, with_rules
 from smalti.policy.model.public_part import public_part
 from smalti.policy.read.parse import load, parse
@@ -40,7 +41,8 @@ def rules_of(policy: Policy) -> str:
 
 def survives(policy: Policy) -> None:
     policy = with_assigner(policy)
-    if policy.type is PolicyType.AGREEMENT or policy.inclusions:
+    is_void = prepare(policy, STANDARD).conflict is not None
+    if policy.type is PolicyType.AGREEMENT or policy.inclusions or is_void:
         with pytest.raises(PolicyError):
             offer_document(policy)
         return
@@ -225,3 +227,20 @@ def test_an_offer_that_was_read_leaves_no_terms_behind() -> None:
     assert [finding.code for finding in parsed.errors] == ["P206"], (
         "the message's words are not the profile's"
     )
+
+
+def test_a_void_policy_is_not_offered() -> None:
+    rule = {
+        "assigner": OWNER.iri, "assignee": "http://example.com/org/user",
+        "target": "http://example.com/Customer", "action": "odrl:read",
+    }  # fmt: skip
+    document = {
+        "@context": "http://www.w3.org/ns/odrl.jsonld", "@type": "Offer",
+        "uid": "http://example.com/policy/void", "conflict": "invalid",
+        "permission": [rule], "prohibition": [{**rule, "action": "odrl:use"}],
+    }  # fmt: skip
+    (policy,) = parse(json.dumps(document).encode(), "void.json").policies
+    with pytest.raises(PolicyError, match=r"the policy is void.* contradict each other"):
+        offer_document(policy)
+    spared = replace(policy, conflict=ConflictStrategy.PROHIBIT)
+    assert offer_document(spared)
