@@ -24,7 +24,7 @@ from smalti.policy.document.context import (
 )
 from smalti.policy.document.expansion import BASE
 from smalti.policy.document.nodes import Name, Stated
-from smalti.policy.document.unread import report_unread
+from smalti.policy.document.unread import items_of, report_unread
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.model.iris import respelled
 from smalti.policy.text.json_text import JsonArray, JsonObject, JsonString, JsonValue, Member
@@ -159,11 +159,7 @@ def _entered(source: JsonObject, around: _Around, findings: Findings) -> tuple[_
 def _types(source: JsonObject, terms: Terms) -> Iterator[JsonString]:
     for member in source.members:
         if terms.expand(member.key.text) == "@type":
-            yield from (value for value in _items(member.value) if isinstance(value, JsonString))
-
-
-def _items(value: JsonValue) -> tuple[JsonValue, ...]:
-    return value.items if isinstance(value, JsonArray) else (value,)
+            yield from (value for value in items_of(member.value) if isinstance(value, JsonString))
 
 
 def _is_envelope(source: JsonObject, here: _Around) -> bool:
@@ -178,7 +174,7 @@ def _is_envelope(source: JsonObject, here: _Around) -> bool:
 
 def _described(member: Member) -> Iterator[JsonObject]:
     """The objects of a member that say more than a name."""
-    for value in _items(member.value):
+    for value in items_of(member.value):
         if isinstance(value, JsonObject) and any(inner.key.text != "@id" for inner in value.members):
             yield value
 

@@ -37,9 +37,12 @@ _HELP: Final = "write each policy in `hasPolicy` of its dataset, or in a documen
 
 
 def _local(word: str) -> str:
-    """A word without its prefix or namespace: what stands there may be meant, whatever the context says."""
+    """A word without its prefix or namespace: what stands there may be meant, whatever the context says.
+
+    `ConsumerId` and `consumer_id` may be meant for `consumerId`: spellings are made alike.
+    """
     text = respelled(word)
-    return text[max(map(text.rfind, ":/#")) + 1 :]
+    return text[max(map(text.rfind, ":/#")) + 1 :].replace("_", "").replace("-", "").casefold()
 
 
 _RULES: Final = frozenset(map(_local, (PERMISSION, PROHIBITION, OBLIGATION, INHERIT_FROM)))
@@ -50,8 +53,9 @@ _OUTSIDE: Final = frozenset({_POLICIES, _local(UID)})
 """ODRL's words that stand around policies, too."""
 
 
-_NAMING: Final = {"consumerId": ASSIGNEE, "assetId": TARGET}
+_NAMING: Final = {_local("consumerId"): ASSIGNEE, _local("assetId"): TARGET}
 """Words of connectors without which a policy would be for anybody, or about anything."""
+_SPELLED: Final = {_local(word): f"`{word}`" for word in ("consumerId", "assetId")}
 
 
 def _is_of_rules(word: str) -> bool:
@@ -85,9 +89,9 @@ def report_unread(
             findings.error("P342", member.key.place, message, "write it in the policy that it is about")
         elif not has_errors and _is_unread_name(member, stated):
             message = f"{word} does not state whom or what the policies of this document are about, here"
-            help_ = f"write it in the namespace of connectors (`{EDC}`), beside the policy"
+            help_ = f"write {_SPELLED[_local(member.key.text)]} of `{EDC}`, beside the policy"
             findings.error("P342", member.key.place, message, help_)
-        values = _items(member.value)
+        values = items_of(member.value)
         holds_policies = _local(member.key.text) == _POLICIES or any(id(value) in own for value in values)
         for value in values if holds_policies else ():
             if id(value) not in own:
@@ -127,7 +131,10 @@ def _texts(value: JsonValue) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _items(value: JsonValue) -> tuple[JsonValue, ...]:
+def items_of(value: JsonValue) -> tuple[JsonValue, ...]:
+    """The values of a member: one, those of a list, or those of a set that is written as an object."""
     if isinstance(value, JsonNamed) and value.value is None:
         return ()
+    if isinstance(value, JsonObject) and [member.key.text for member in value.members] == ["@set"]:
+        return items_of(value.members[0].value)
     return value.items if isinstance(value, JsonArray) else (value,)

@@ -480,9 +480,12 @@ def test_what_an_envelope_says_of_rules_in_words_of_odrl_is_never_dropped(key: s
     [
         {"consumerId": CONSUMER},
         {"edc:agent": {"edc:consumerId": CONSUMER}},
+        {"ConsumerId": CONSUMER},
+        {"edc:consumer_id": CONSUMER},
+        {"edc:AssetID": T},
         {"http://w3id.org/edc/v0.0.1/ns/assetId": f"{T}2"},
     ],
-    ids=["without its namespace", "elsewhere", "another namespace"],
+    ids=["no namespace", "elsewhere", "capital", "underscore", "capitals", "another namespace"],
 )
 def test_no_party_and_no_asset_of_an_envelope_is_lost_with_its_namespace(named: dict[str, Any]) -> None:
     """Naive: JSON-LD drops a word without a namespace, and the policy is for anybody."""
@@ -499,9 +502,22 @@ def test_a_policy_that_is_only_named_beside_another_one_is_an_error() -> None:
     assert [finding.where.pointer for finding in read(document).errors] == ["/offer/1"]
 
 
-def test_policies_in_a_set_are_not_hidden() -> None:
+def test_policies_in_a_set_are_read() -> None:
     document = deepcopy(ENVELOPES["catalogue"])
+    (plain,) = policies(read(document))
     document["dataset"] = {"@set": document["dataset"]}
+    (of_set,) = policies(read(document))
+    (first,), (second,) = plain.permissions, of_set.permissions
+    assert (first.targets, first.assigners, first.action) == (
+        second.targets,
+        second.assigners,
+        second.action,
+    )
+
+
+def test_policies_in_a_set_with_more_than_that_are_not_hidden() -> None:
+    document = deepcopy(ENVELOPES["catalogue"])
+    document["dataset"] = {"@set": document["dataset"], "@index": "first"}
     assert "P342" in {finding.code for finding in read(document).errors}
 
 
