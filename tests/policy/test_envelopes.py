@@ -504,15 +504,13 @@ def test_a_policy_that_is_only_named_beside_another_one_is_an_error() -> None:
 
 def test_policies_in_a_set_are_read() -> None:
     document = deepcopy(ENVELOPES["catalogue"])
-    (plain,) = policies(read(document))
+    plain = policies(read(document))
     document["dataset"] = {"@set": document["dataset"]}
-    (of_set,) = policies(read(document))
-    (first,), (second,) = plain.permissions, of_set.permissions
-    assert (first.targets, first.assigners, first.action) == (
-        second.targets,
-        second.assigners,
-        second.action,
-    )
+    of_set = policies(read(document))
+    assert [policy.uid for policy in of_set] == [policy.uid for policy in plain]
+    for first, second in zip(plain, of_set, strict=True):
+        assert first.permissions[0].targets == second.permissions[0].targets
+        assert first.permissions[0].assigners == second.permissions[0].assigners
 
 
 def test_policies_in_a_set_with_more_than_that_are_not_hidden() -> None:
