@@ -204,7 +204,7 @@ class Transform(ABC):
     @property
     @abstractmethod
     def class_maker(self) -> str:
-        """The name of the algorithm that makes the classes (`smalti.transforms.mondrian.algorithms`)."""
+        """The name of the algorithm that makes the classes (`smalti.transforms.algorithms`)."""
 
     @classmethod
     @abstractmethod

@@ -15,7 +15,7 @@ from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import GuaranteeError, InternalError
 from smalti.transforms.mondrian.algorithm import Generalised
-from smalti.transforms.mondrian.algorithms import algorithm_of
+from smalti.transforms.algorithms import algorithm_of
 from smalti.transforms.partitions.merging import merged
 from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, Reference, SensitiveIncidence
 from smalti.transforms.requirements.registry import judges_of, weighs_values
