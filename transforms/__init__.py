@@ -1,6 +1,11 @@
 """The algorithms that sanitize a table; they know no policy and no backend."""
 
 from smalti.transforms.base import Transform
+from smalti.transforms.lattice.transform import (
+    FullDomainKAnonymity,
+    FullDomainLDiversity,
+    FullDomainTCloseness,
+)
 from smalti.transforms.mondrian.transform import (
     MondrianKAnonymity,
     MondrianLDiversity,
@@ -11,6 +16,9 @@ ALL_TRANSFORMS: tuple[type[Transform], ...] = (
     MondrianKAnonymity,
     MondrianLDiversity,
     MondrianTCloseness,
+    FullDomainKAnonymity,
+    FullDomainLDiversity,
+    FullDomainTCloseness,
 )
 """Every transform that a policy can select by `m:method` and `s:algorithm`."""
 

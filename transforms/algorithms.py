@@ -4,6 +4,7 @@ from typing import Final
 
 from smalti.errors import InternalError
 from smalti.transforms.base import Transform
+from smalti.transforms.lattice.algorithm import FullDomainGeneralisation
 from smalti.transforms.mondrian.algorithm import Algorithm
 from smalti.transforms.mondrian.global_recoding import SingleDimensionalMondrian
 from smalti.transforms.mondrian.kernel import StrictMondrian
@@ -13,6 +14,7 @@ ALGORITHMS: Final[tuple[Algorithm, ...]] = (
     StrictMondrian(),
     RelaxedMondrian(),
     SingleDimensionalMondrian(),
+    FullDomainGeneralisation(),
 )
 """Every algorithm that a transform can ask for."""
 

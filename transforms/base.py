@@ -142,6 +142,7 @@ class Guarantee:
 STRICT_MONDRIAN: Final = "strict Mondrian"
 RELAXED_MONDRIAN: Final = "relaxed Mondrian"
 SINGLE_DIMENSIONAL_MONDRIAN: Final = "single-dimensional Mondrian"
+FULL_DOMAIN: Final = "full-domain generalisation"
 
 DEFAULT_CUT_THRESHOLD: Final = 256
 
@@ -157,6 +158,20 @@ class CutTerms:
     """The place among the quasi-identifiers of that which the first cut is tried on first."""
     sampled_fragments: int | None = None
     """Into how many partitions, at most, first cuts come from a sample; None: each is exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatticeTerms:
+    """What a node of a lattice is chosen by; an algorithm without a lattice passes over them."""
+
+    suppression_limit: Fraction = Fraction(0)
+    """The share of respondents that may be left out, from 0 and below 1."""
+    measure: str = "non-uniform-entropy"
+    """The smaller, the better (`smalti.transforms.lattice.measures`)."""
+
+
+FINEST: Final = LatticeTerms()
+"""Nothing is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +234,16 @@ class Transform(ABC):
     def cut_terms(self) -> CutTerms:
         """What cuts are chosen by."""
         return CutTerms()
+
+    @property
+    def lattice_terms(self) -> LatticeTerms:
+        """What a node of a lattice is chosen by."""
+        return FINEST
+
+    @property
+    def generalises_whole_domains(self) -> bool:
+        """Whether each quasi-identifier has one level of its hierarchy, or `*`, in all rows."""
+        return False
 
     @property
     def technique(self) -> str:

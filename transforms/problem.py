@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from smalti.transforms.base import CutScore, Requirement
+from smalti.transforms.base import FINEST, CutScore, LatticeTerms, Requirement
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -186,3 +186,4 @@ class Problem:
     """If the whole table has more tuples than the threshold, its cut is tried on this attribute first."""
     references: tuple[Reference, ...] = ()
     """Of each sensitive column, where a requirement weighs values: of the whole table, also in a part."""
+    lattice_terms: LatticeTerms = FINEST

@@ -118,6 +118,8 @@ C: Final = _smalti("c")
 T: Final = _smalti("t")
 ALPHA: Final = _smalti("alpha")
 DISTANCE: Final = _smalti("distance")
+SUPPRESSION_LIMIT: Final = _smalti("suppressionLimit")
+LOSS_MEASURE: Final = _smalti("lossMeasure")
 EPSILON: Final = _smalti("epsilon")
 DELTA: Final = _smalti("delta")
 POSTERIOR_BELIEF: Final = _smalti("posteriorBelief")
@@ -161,6 +163,7 @@ LOCAL_DIFFERENTIAL_PRIVACY: Final = "local-differential-privacy"
 CHARGED_METHODS: Final = frozenset({DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRIVACY})
 """What they make loses privacy, which is charged."""
 MONDRIAN: Final = "mondrian"
+INCOGNITO: Final = "incognito"
 ANATOMY: Final = "anatomy"
 
 # Purposes

@@ -304,6 +304,9 @@ _ANONYMIZE = (
        scope=Scope.EITHER, needs=_SENSITIVE, implemented=True),
     _s("suppressionLimit", "the share of respondents that may be left out", _AT_MOST, Range.DECIMAL,
        limits=_SHARE_BELOW_ONE, methods=_CLASSES),
+    _s("lossMeasure", "the loss by which a node of the lattice is chosen; non-uniform-entropy when absent",
+       _EQ, Range.NAME, methods=_CLASSES, algorithms=frozenset({"incognito"}), implemented=True,
+       names=("non-uniform-entropy", "certainty-penalty", "discernibility", "average-class")),
     _s("outputForm", "how a generalised value is written", _EQ, Range.NAME,
        names=("range", "set", "prefix", "node", "mean", "median"), methods=_CLASSES | _MASKING,
        algorithms=frozenset({"mondrian", "incognito", "mdav", "generalization", "global-recoding"}),
@@ -435,7 +438,7 @@ _METHODS = tuple(
     for name, meaning in zip(METHODS, _METHOD_MEANINGS, strict=True)
 )  # fmt: skip
 _ALGORITHMS = tuple(
-    _value(SMALTI, name, Kind.ALGORITHM, meaning, name == "mondrian")
+    _value(SMALTI, name, Kind.ALGORITHM, meaning, name in {"mondrian", "incognito"})
     for name, meaning in zip(ALGORITHMS, _ALGORITHM_MEANINGS, strict=True)
 )
 _PURPOSES = (

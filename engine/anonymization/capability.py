@@ -36,7 +36,7 @@ from smalti.engine.binding.run_record import (
 )
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.stated import Published, Stated
-from smalti.engine.plan.files import ColumnLoss, Diversity, PublishedFile, Reached
+from smalti.engine.plan.files import ColumnLevel, ColumnLoss, Diversity, PublishedFile, Reached
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice, ordered
@@ -227,12 +227,22 @@ class _Verified(Production):
             sampled_fragments=under.request.options.sampled_fragments,
             exact=written.inspection.exact,
             rows_alike=written.inspection.alike,
+            levels=_levels(self.compiled.plan, written.loss.node),
+            minimal_nodes=written.loss.minimal,
             reached=tuple(
                 Reached(name, judge.parameters or judge.name, figure)
                 for name, requirement, figure in verification.reached
                 for judge in judges_of([replace(requirement, column=None)])
             ),
         )
+
+
+def _levels(plan: Plan, node: tuple[int, ...]) -> tuple[ColumnLevel, ...]:
+    columns = [plan.column(name) for name in plan.apply.transform.quasi_identifiers]
+    return tuple(
+        ColumnLevel(column.name, level, column.hierarchy.levels if column.hierarchy else 0)
+        for column, level in zip(columns, node, strict=False)
+    )
 
 
 def _of_labels(loss: InformationLoss) -> tuple[Notice, ...]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from smalti.engine.plan.hierarchies import (
+    AllOrNothing,
     Calendar,
     DeclaredHierarchy,
     HierarchyFile,
@@ -17,6 +18,7 @@ from smalti.engine.plan.hierarchies import (
     OrderedList,
     Prefixes,
     Stated,
+    hierarchy_of,
 )
 from smalti.engine.plan.plan import Column, Plan
 from smalti.engine.tables.description import Description
@@ -35,6 +37,7 @@ from smalti.transforms.values.hierarchy import (
 )
 from smalti.transforms.values.hierarchy_rules import (
     NoPlaceError,
+    all_or_nothing_ladders,
     calendar_ladders,
     interval_ladders,
     masking_ladders,
@@ -72,8 +75,8 @@ def codebook_of(
         ) from None
     if said.hierarchy is None:
         return book
-    declared = hierarchies.get(name)
-    if declared is None or declared.in_plan != said.hierarchy:
+    declared = hierarchy_of(said.hierarchy, hierarchies.get(name))
+    if declared is None:
         raise InternalError("a plan was run with other hierarchies than its own")
     ladders, ranks = column_ladders(said, book.texts, declared.stated)
     return with_hierarchy(book, ladders, has_missing=has_missing, ranks=ranks)
@@ -125,9 +128,11 @@ def _ladders(column: Column, texts: pa.Array, stated: Stated) -> tuple[Ladders, 
 
 
 def _by_rule(
-    column: Column, texts: list[str], stated: Intervals | Calendar | Prefixes | Masking
+    column: Column, texts: list[str], stated: Intervals | Calendar | Prefixes | Masking | AllOrNothing
 ) -> Ladders:
     match stated:
+        case AllOrNothing():
+            return all_or_nothing_ladders(texts)
         case Intervals(width, start, fan_out):
             first = Fraction(start) if "-" not in start[1:] else Fraction(int(days(pa.array([start]))[0]))
             return interval_ladders(texts, column.datatype, Fraction(width), first, fan_out)

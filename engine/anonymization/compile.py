@@ -18,7 +18,7 @@ from smalti.engine.binding.bound_columns import (
 from smalti.engine.binding.circumstances import NO_MORE, Circumstances, Options
 from smalti.engine.binding.kept_rows import keep_satisfying, leave_out_withdrawn
 from smalti.engine.binding.rows import RowBinder
-from smalti.engine.plan.hierarchies import DeclaredHierarchy, Masking, OrderedList, Prefixes
+from smalti.engine.plan.hierarchies import UNDECLARED, DeclaredHierarchy, Masking, OrderedList, Prefixes
 from smalti.engine.plan.kinds import Kind, granted_kind
 from smalti.engine.plan.plan import (
     Apply,
@@ -65,7 +65,9 @@ from smalti.vocab.terms import (
     CUT_SCORE,
     DIMENSIONALITY,
     FRAGMENT_COLUMN,
+    INCOGNITO,
     IRI,
+    LOSS_MEASURE,
     MONDRIAN,
     PARTITIONING,
     SMALTI,
@@ -166,6 +168,13 @@ def _transform(
             "exact first cuts, because whole domains are cut",
             "leave out --first-cuts",
         )
+    if options.sampled_fragments is not None and wanted.algorithm == INCOGNITO:
+        raise PlanError(
+            str(wanted.where),
+            "requested first cuts from a sample, but the policy requires full-domain generalisation",
+            "no first cuts, because whole domains are generalised",
+            "leave out --first-cuts",
+        )
     if options.sampled_fragments is not None and any(
         column.hierarchy and column.role is Role.QUASI_IDENTIFIER for column in columns
     ):
@@ -202,6 +211,8 @@ def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, st
             case Comparison(operand=operand, values=(Text(name),)) if operand in _CHOICES:
                 field, kind = _CHOICES[operand]
                 choices[field] = kind(name)
+            case Comparison(operand=operand, values=(Text(name),)) if operand == LOSS_MEASURE:
+                choices["measure"] = name
             case Comparison(operand=operand, values=(Named(iri),)) if operand == FRAGMENT_COLUMN:
                 choices["fragment_column"] = by_iri[normalised_column(iri)]
     return choices
@@ -315,7 +326,10 @@ class _Compiler(BoundColumns[Anonymization]):
                 "complete the column, or correct the description",
             )
         inferred = role is Role.QUASI_IDENTIFIER and declared is None
-        return Column(name, column_iri(self.source, name), datatype, inferred, role, said.time_zone)
+        column = Column(name, column_iri(self.source, name), datatype, inferred, role, said.time_zone)
+        if role is Role.QUASI_IDENTIFIER and self.wanted.algorithm == INCOGNITO:
+            return self._along_hierarchy(replace(column, hierarchy=UNDECLARED.in_plan), UNDECLARED)
+        return column
 
     def with_trees(self, columns: tuple[Column, ...], models: ClassModels) -> tuple[Column, ...]:
         """The same columns; sensitive ones with their hierarchies where distances go along these."""

@@ -14,12 +14,12 @@ from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding,
 from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import GuaranteeError, InternalError
-from smalti.transforms.mondrian.algorithm import Generalised
 from smalti.transforms.algorithms import algorithm_of
+from smalti.transforms.mondrian.algorithm import Generalised
 from smalti.transforms.partitions.merging import merged
 from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, Reference, SensitiveIncidence
 from smalti.transforms.requirements.registry import judges_of, weighs_values
-from smalti.transforms.values.labels import class_labels
+from smalti.transforms.values.labels import class_labels, level_labels
 from smalti.transforms.values.metrics import certainty_penalty
 from smalti.transforms.values.texts import Codebook
 
@@ -32,6 +32,10 @@ class InformationLoss:
     """The normalised certainty penalty of each quasi-identifier, from 0 to 1."""
     warnings: tuple[str, ...] = ()
     """What else the owner should know of the labels."""
+    node: tuple[int, ...] = ()
+    """The level of each quasi-identifier, where one counts for the whole table."""
+    minimal: tuple[tuple[int, ...], ...] = ()
+    """All levels that could not be finer."""
 
     @property
     def global_certainty_penalty(self) -> Fraction:
@@ -86,7 +90,10 @@ def execute(
     table.write(plan, replace(recoding, classes=classes), frequencies, output, link)
     losses = (certainty_penalty(problem, i, parts) for i, parts in enumerate(generalised.parts))
     return InformationLoss(
-        tuple(zip(plan.apply.transform.quasi_identifiers, losses, strict=True)), warnings
+        tuple(zip(plan.apply.transform.quasi_identifiers, losses, strict=True)),
+        warnings,
+        generalised.levels,
+        generalised.minimal,
     )
 
 
@@ -132,7 +139,7 @@ def _recoding(
     """What becomes of each tuple, and what the owner should know of the labels."""
     _, some_tuple = np.unique(generalised.portions.classes, return_index=True)
     of_parts = [
-        (class_labels(book, problem.codes[:, i], parts), parts)
+        (_labels(book, problem.codes[:, i], parts, generalised.levels[i : i + 1]), parts)
         for i, (book, parts) in enumerate(zip(books, generalised.parts, strict=True))
     ]
     size = sum(label_bytes(labels, parts, problem.weights) for labels, parts in of_parts)
@@ -140,6 +147,15 @@ def _recoding(
     columns = [labels.take(pa.array(parts[some_tuple])) for labels, parts in of_parts]
     names = plan.apply.transform.quasi_identifiers
     return Recoding(generalised.portions.classes, pa.table(columns, names=list(names))), warnings
+
+
+def _labels(book: Codebook, codes: Integers, parts: Integers, level: tuple[int, ...]) -> pa.Array:
+    """The label of each part: of the node of a level, or of what the part holds."""
+    tree = tree_of(book)
+    if not level or tree is None:
+        return class_labels(book, codes, parts)
+    _, some_tuple = np.unique(parts, return_index=True)
+    return level_labels(book, level[0]).take(pa.array(tree[level[0], codes[some_tuple]]))
 
 
 def _problem(
@@ -170,6 +186,7 @@ def _problem(
         transform.cut_terms.score,
         transform.cut_terms.first_attribute,
         tuple(Reference.of(c.values, c.totals, c.rows, tree) for c, tree in kept if c.rows is not None),
+        transform.lattice_terms,
     )
     return problem, [book for book, _ in encoded]
 

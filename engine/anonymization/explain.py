@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from smalti.engine.anonymization.guarantee import describe_guarantee, limits
+from smalti.engine.plan.hierarchies import AllOrNothing
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import (
     MOST_ALIKE,
@@ -151,6 +152,13 @@ def _what(plan: Plan, column: Column) -> str:
     if column.role is not Role.QUASI_IDENTIFIER:
         return "kept as it is"
     source = "inferred" if column.is_inferred else "declared"
+    if column.hierarchy is not None and column.hierarchy.kind == AllOrNothing.kind:
+        return f"kept, or `*`, in all rows ({column.datatype}, {source}; no hierarchy is declared)"
+    if column.hierarchy is not None and plan.apply.transform.generalises_whole_domains:
+        return (
+            f"generalised to one level of a hierarchy ({column.hierarchy.kind}, {column.hierarchy.levels}"
+            f" levels above the values)"
+        )
     if column.hierarchy is not None:
         derived = ", made from the data" if column.hierarchy.is_derived else ""
         return (
@@ -221,7 +229,7 @@ def _of_sets(plan: Plan) -> Iterator[Notice]:
         for column in plan.read.columns
         if column.role is Role.QUASI_IDENTIFIER and column.hierarchy is not None
     )
-    if nodes:
+    if nodes and not plan.apply.transform.generalises_whole_domains:
         text = "a class with some of a node's children lists them, values too where these are its children"
         yield Notice(text, nodes)
     if guessed:

@@ -54,6 +54,17 @@ class Diversity:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnLevel:
+    """The level of a column's hierarchy that is published in all rows."""
+
+    column: str
+    level: int
+    """0 is that of the values."""
+    levels: int
+    """Above the values."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reached:
     """What the worst class reaches of a requirement of how a sensitive column's values are distributed."""
 

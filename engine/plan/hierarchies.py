@@ -117,7 +117,19 @@ class OrderedList:
         return len(self.fan_out) + 1
 
 
-Stated = HierarchyFile | Intervals | Calendar | Prefixes | Masking | OrderedList
+@dataclass(frozen=True, slots=True)
+class AllOrNothing:
+    """Each value by itself, or `*` for all: of a column for which nothing is declared."""
+
+    kind: ClassVar[str] = "all or nothing"
+
+    @property
+    def levels(self) -> int:
+        """Above the values."""
+        return 1
+
+
+Stated = HierarchyFile | Intervals | Calendar | Prefixes | Masking | OrderedList | AllOrNothing
 
 CALENDAR_UNITS: Final = ("month", "quarter", "year", "decade")
 
@@ -149,6 +161,16 @@ class DeclaredHierarchy:
         return ColumnHierarchy(
             self.stated.kind, digest_of(self.stated), self.stated.levels, self.is_derived
         )
+
+
+UNDECLARED: Final = DeclaredHierarchy(AllOrNothing())
+"""Of a column whose description says nothing, where an algorithm takes whole domains."""
+
+
+def hierarchy_of(in_plan: ColumnHierarchy, declared: DeclaredHierarchy | None) -> DeclaredHierarchy | None:
+    """The hierarchy that a plan has of a column; None where what is declared is another one."""
+    hierarchy = UNDECLARED if in_plan.kind == AllOrNothing.kind else declared
+    return hierarchy if hierarchy is not None and hierarchy.in_plan == in_plan else None
 
 
 def digest_of(stated: Stated) -> str:

@@ -6,7 +6,15 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from smalti.engine.plan.files import ColumnLoss, Diversity, ExactColumn, InputDigest, Reached, Timing
+from smalti.engine.plan.files import (
+    ColumnLevel,
+    ColumnLoss,
+    Diversity,
+    ExactColumn,
+    InputDigest,
+    Reached,
+    Timing,
+)
 from smalti.engine.plan.kinds import Kind, report_class
 from smalti.engine.plan.recorded import recorded_kind
 from smalti.errors import RegistryError
@@ -14,6 +22,9 @@ from smalti.errors import RegistryError
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationInfo
     from pydantic_core import CoreSchema
+
+
+_MOST_NODES = 8
 
 
 class Report(Protocol):
@@ -80,6 +91,10 @@ class OwnerReport:
     """One for each generalised text column."""
     rows_alike: int = 0
     """Rows that equal another one in all columns but the sensitive ones, where each is another person."""
+    levels: tuple[ColumnLevel, ...] = ()
+    """The level of each quasi-identifier, where one counts for the whole table."""
+    minimal_nodes: tuple[tuple[int, ...], ...] = ()
+    """All such levels that meet the guarantee and could not be finer, in the order of `levels`."""
     reached: tuple[Reached, ...] = ()
     """What was reached of the models of distributions, as verified."""
 
@@ -98,6 +113,12 @@ class OwnerReport:
             )
             yield f"reached by the worst class: {listed}"
         yield f"information lost (global certainty penalty): {self.loss:.1%}"
+        if self.levels:
+            listed = ", ".join(f"{each.column} {each.level} of {each.levels}" for each in self.levels)
+            yield f"levels of hierarchies in all rows: {listed}"
+            shown = "; ".join(", ".join(map(str, node)) for node in self.minimal_nodes[:_MOST_NODES])
+            more = len(self.minimal_nodes) - _MOST_NODES
+            yield f"levels that could not be finer: {shown}" + (f"; {more} more" if more > 0 else "")
         if self.exact:
             listed = ", ".join(f"{entry.column} {entry.of_all} ({entry.rare})" for entry in self.exact)
             yield (

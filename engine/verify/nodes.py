@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from smalti.engine.plan.hierarchies import (
+    AllOrNothing,
     Calendar,
     DeclaredHierarchy,
     HierarchyFile,
@@ -26,6 +27,7 @@ from smalti.engine.plan.hierarchies import (
     OrderedList,
     Prefixes,
     Stated,
+    hierarchy_of,
 )
 from smalti.engine.plan.plan import Column
 from smalti.engine.verify.columns import MISSING, TEXT, Coded, Codes, broken
@@ -118,11 +120,12 @@ def tree_of(column: Column, texts: Sequence[str | None], hierarchy: DeclaredHier
 
 
 def _of_plan(column: Column, hierarchy: DeclaredHierarchy | None) -> DeclaredHierarchy:
-    if hierarchy is None or hierarchy.in_plan != column.hierarchy:
+    of_plan = None if column.hierarchy is None else hierarchy_of(column.hierarchy, hierarchy)
+    if of_plan is None:
         raise broken(
             f"column `{column.name}`", "its hierarchy is not that of the plan", "the same hierarchy"
         )
-    return hierarchy
+    return of_plan
 
 
 def _coverage(
@@ -159,7 +162,9 @@ def _as_value(column: Column, item: str) -> str:
     return text
 
 
-def _reader(column: Column, stated: Stated) -> tuple[Callable[[str], Nodes], str]:
+def _reader(  # noqa: PLR0911 (one for each kind)
+    column: Column, stated: Stated
+) -> tuple[Callable[[str], Nodes], str]:
     """What says the nodes of a value, and the root."""
     match stated:
         case HierarchyFile():
@@ -174,6 +179,8 @@ def _reader(column: Column, stated: Stated) -> tuple[Callable[[str], Nodes], str
             return lambda text: (*(text[:length] for length in stated.lengths), _ROOT), _ROOT
         case Masking():
             return lambda text: _masked(stated, text), _ROOT
+        case AllOrNothing():
+            return lambda _: (_ROOT,), _ROOT
 
 
 def _from_rows(column: Column, rows: Iterable[Nodes]) -> Callable[[str], Nodes]:

@@ -26,6 +26,11 @@ class Generalised:
     portions: Portions
     parts: tuple[Integers, ...]
     """For each quasi-identifier, by portion: what has one label, which is one class or several."""
+    levels: tuple[int, ...] = ()
+    """For each quasi-identifier the level of its hierarchy that labels are of, in all rows; none: labels
+    are of what each part holds."""
+    minimal: tuple[tuple[int, ...], ...] = ()
+    """For the owner: all levels that could not be finer."""
 
     @classmethod
     def by_class(cls, portions: Portions, attributes: int) -> "Generalised":

@@ -150,6 +150,11 @@ def masking_ladders(texts: Sequence[str], width: int, *, from_right: bool) -> La
     return _ladders(texts, ladder, width + 1)
 
 
+def all_or_nothing_ladders(texts: Sequence[str]) -> Ladders:
+    """Each value by itself, then `*`."""
+    return _ladders(texts, lambda text: (text, ROOT), 2)
+
+
 def _masked(text: str, count: int, from_right: bool) -> str:
     masked = min(count, len(text))
     kept = len(text) - masked

@@ -62,9 +62,7 @@ def set_labels(texts: pa.Array, sets: pa.LargeListArray, or_missing: Flags) -> p
     """
     sizes = pc.list_value_length(sets).to_numpy(zero_copy_only=False)
     is_braced = (sizes > 1) | or_missing
-    marked = pc.match_substring_regex(texts, r"^[\[{\\]")
-    alone = pc.if_else(marked, _concatenated(_constant("\\"), texts), texts)
-    labels = alone.take(pc.list_element(sets, 0))
+    labels = _alone(texts).take(pc.list_element(sets, 0))
     inside = pc.replace_substring_regex(texts, r"([\\|{}])", r"\\\1")
     starts = np.concatenate(([0], np.cumsum(sizes[is_braced])))
     items = inside.take(sets.filter(pa.array(is_braced)).flatten())
@@ -118,6 +116,26 @@ def _class_sets(texts: pa.Array, codes: Integers, classes: Integers) -> pa.Array
     sets = pa.LargeListArray.from_arrays(pa.array(starts, pa.int64()), pa.array(held[is_present] - 1))
     labels = set_labels(texts, sets, with_missing[some])
     return labels.take(pa.array(np.cumsum(some) - 1, mask=~some))
+
+
+def level_labels(book: Codebook, level: int) -> pa.Array:
+    """The label of each node of one level, by its number; null where it is the missing value alone.
+
+    Args:
+        book: of a column with a hierarchy.
+        level: 0 is that of the values.
+    """
+    if book.hierarchy is None:
+        raise InternalError("labels of a level were asked for where there is no hierarchy")
+    labels = book.hierarchy.labels[level].cast(_TEXT)
+    if level < len(book.hierarchy.labels) - 1:  # node 0 is the missing value below the root
+        labels = pc.if_else(pa.array(np.arange(len(labels)) == 0), pa.scalar(None, _TEXT), labels)
+    return _alone(labels).cast(pa.string())
+
+
+def _alone(texts: pa.Array) -> pa.Array:
+    marked = pc.match_substring_regex(texts, r"^[\[{\\]")
+    return pc.if_else(marked, _concatenated(_constant("\\"), texts), texts)
 
 
 def node_labels(book: Codebook, codes: Integers, classes: Integers) -> pa.Array:

@@ -31,10 +31,10 @@ from smalti.engine.verify.verifier import Original, Output, Verification, verify
 from smalti.errors import GuaranteeError, InternalError
 from smalti.policy.model.model import Anonymization, Asset, Bound, ColumnReference, Operator, Permission
 from smalti.transforms import ALL_TRANSFORMS
+from smalti.transforms.algorithms import ALGORITHMS, algorithm_of
 from smalti.transforms.base import Asked, Datatype, Requirement, Transform, class_requirements
 from smalti.transforms.class_models import ClassModels
 from smalti.transforms.mondrian.algorithm import Algorithm
-from smalti.transforms.algorithms import ALGORITHMS, algorithm_of
 from smalti.transforms.partitions.held import OneClass, OneColumn
 from smalti.transforms.problem import Problem
 from smalti.transforms.requirements.registry import judges_of

@@ -1,0 +1,40 @@
+"""Full-domain generalisation as an algorithm that makes classes."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from smalti.errors import InternalError
+from smalti.transforms.base import FULL_DOMAIN
+from smalti.transforms.lattice.full_domain import full_domain
+from smalti.transforms.lattice.measures import Measure
+from smalti.transforms.mondrian.algorithm import Algorithm, Generalised, Portions
+from smalti.transforms.problem import Attribute, HierarchicalAttribute, Problem
+from smalti.transforms.values.levels import Levels
+
+
+class FullDomainGeneralisation(Algorithm):
+    """One level of each quasi-identifier's hierarchy for the whole table."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = FULL_DOMAIN
+
+    def generalised(self, problem: Problem) -> Generalised | None:
+        levels = tuple(map(_levels, problem.attributes))
+        chosen = problem.lattice_terms
+        preferred = full_domain(problem, levels, chosen.suppression_limit, Measure(chosen.measure))
+        if preferred is None:
+            return None
+        portions = Portions(np.arange(len(problem.weights)), preferred.classes, problem.weights)
+        parts = (
+            np.unique(attribute.values[level][codes], return_inverse=True)[1].reshape(-1)
+            for attribute, level, codes in zip(levels, preferred.node, problem.codes.T, strict=True)
+        )
+        return Generalised(portions, tuple(parts), preferred.node, preferred.minimal)
+
+
+def _levels(attribute: Attribute) -> Levels:
+    if not isinstance(attribute, HierarchicalAttribute):
+        raise InternalError("a quasi-identifier without a hierarchy reached full-domain generalisation")
+    return Levels(tuple(attribute.nodes))
