@@ -303,7 +303,7 @@ _ANONYMIZE = (
        Range.DECIMAL, limits=_INNER_SHARE, methods=frozenset({"k-anonymity", "l-diversity", "t-closeness"}),
        scope=Scope.EITHER, needs=_SENSITIVE, implemented=True),
     _s("suppressionLimit", "the share of respondents that may be left out", _AT_MOST, Range.DECIMAL,
-       limits=_SHARE_BELOW_ONE, methods=_CLASSES),
+       limits=_SHARE_BELOW_ONE, methods=_CLASSES, algorithms=frozenset({"incognito"}), implemented=True),
     _s("lossMeasure", "the loss by which a node of the lattice is chosen; non-uniform-entropy when absent",
        _EQ, Range.NAME, methods=_CLASSES, algorithms=frozenset({"incognito"}), implemented=True,
        names=("non-uniform-entropy", "certainty-penalty", "discernibility", "average-class")),

@@ -211,7 +211,10 @@ class _Verified(Production):
         return OwnerReport(
             engine=under.backend.name,
             inputs=digests_of_inputs(under.registry, self.compiled.source, verification.input_digests),
-            rows_in=verification.rows + verification.rows_withdrawn + verification.rows_filtered,
+            rows_in=verification.rows
+            + verification.rows_withdrawn
+            + verification.rows_filtered
+            + verification.rows_suppressed,
             rows_out=verification.rows,
             respondents=verification.respondents,
             classes=verification.classes,
@@ -227,6 +230,8 @@ class _Verified(Production):
             sampled_fragments=under.request.options.sampled_fragments,
             exact=written.inspection.exact,
             rows_alike=written.inspection.alike,
+            rows_suppressed=verification.rows_suppressed,
+            respondents_suppressed=verification.respondents_suppressed,
             levels=_levels(self.compiled.plan, written.loss.node),
             minimal_nodes=written.loss.minimal,
             reached=tuple(

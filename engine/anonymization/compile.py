@@ -44,6 +44,7 @@ from smalti.policy.model.model import (
     Condition,
     Logical,
     Named,
+    Number,
     Permission,
     Text,
 )
@@ -71,6 +72,7 @@ from smalti.vocab.terms import (
     MONDRIAN,
     PARTITIONING,
     SMALTI,
+    SUPPRESSION_LIMIT,
 )
 
 __all__ = ["NO_MORE", "Circumstances", "Options", "column_iri", "compile_plan"]
@@ -211,6 +213,8 @@ def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, st
             case Comparison(operand=operand, values=(Text(name),)) if operand in _CHOICES:
                 field, kind = _CHOICES[operand]
                 choices[field] = kind(name)
+            case Comparison(operand=operand, values=(Number(limit),)) if operand == SUPPRESSION_LIMIT:
+                choices["suppression_limit"] = str(limit)
             case Comparison(operand=operand, values=(Text(name),)) if operand == LOSS_MEASURE:
                 choices["measure"] = name
             case Comparison(operand=operand, values=(Named(iri),)) if operand == FRAGMENT_COLUMN:

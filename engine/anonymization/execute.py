@@ -15,7 +15,7 @@ from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import GuaranteeError, InternalError
 from smalti.transforms.algorithms import algorithm_of
-from smalti.transforms.mondrian.algorithm import Generalised
+from smalti.transforms.mondrian.algorithm import LEFT_OUT, Generalised
 from smalti.transforms.partitions.merging import merged
 from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, Reference, SensitiveIncidence
 from smalti.transforms.requirements.registry import judges_of, weighs_values
@@ -88,7 +88,8 @@ def execute(
     recoding, warnings = _recoding(plan, table, problem, books, generalised)
     classes = generalised.portions.classes[tuple_of]
     table.write(plan, replace(recoding, classes=classes), frequencies, output, link)
-    losses = (certainty_penalty(problem, i, parts) for i, parts in enumerate(generalised.parts))
+    kept = generalised.portions.classes != LEFT_OUT
+    losses = (certainty_penalty(problem, i, parts, kept) for i, parts in enumerate(generalised.parts))
     return InformationLoss(
         tuple(zip(plan.apply.transform.quasi_identifiers, losses, strict=True)),
         warnings,
@@ -137,7 +138,8 @@ def _recoding(
     plan: Plan, table: StagedTable, problem: Problem, books: list[Codebook], generalised: Generalised
 ) -> tuple[Recoding, tuple[str, ...]]:
     """What becomes of each tuple, and what the owner should know of the labels."""
-    _, some_tuple = np.unique(generalised.portions.classes, return_index=True)
+    numbers, some_tuple = np.unique(generalised.portions.classes, return_index=True)
+    some_tuple = some_tuple[numbers != LEFT_OUT]
     of_parts = [
         (_labels(book, problem.codes[:, i], parts, generalised.levels[i : i + 1]), parts)
         for i, (book, parts) in enumerate(zip(books, generalised.parts, strict=True))

@@ -124,7 +124,8 @@ def explain(plan: Plan) -> Explanation:
 def _promise(plan: Plan) -> str:
     transform = plan.apply.transform
     counted = "rows" if counts_rows(plan.read.respondent) else "respondents"
-    return describe_guarantee(transform.guarantee, transform.sensitive, counted)
+    limit = transform.lattice_terms.suppression_limit
+    return describe_guarantee(transform.guarantee, transform.sensitive, counted, limit)
 
 
 def _rows(plan: Plan) -> str | None:

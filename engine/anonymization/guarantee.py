@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Final
 
 from smalti.engine.anonymization.stated_requirements import (
@@ -13,6 +14,7 @@ from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.plan import Column, Plan, Role
 from smalti.engine.plan.published_columns import DeclaredType, LabelForm, PublishedColumn
 from smalti.transforms.base import Datatype, Guarantee
+from smalti.transforms.requirements.distribution_judge import shown
 from smalti.transforms.requirements.registry import judges_of
 
 _REQUIREMENT_TERMS: Final[Mapping[str, Json]] = {
@@ -26,6 +28,7 @@ _DATATYPE_TERMS: Final[Mapping[str, Json]] = {
     "timeZone": "s:declaredTimeZone",
 }
 """Likewise of declared datatypes."""
+_SUPPRESSION_TERMS: Final[Mapping[str, Json]] = {"suppressionLimit": "s:allowedSuppression"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ class ClassGuarantee:
     declared: tuple[DeclaredType, ...] = ()
     """What the description declares of published numbers and times. Inferred datatypes are computed
     from the data, and stay out."""
+    suppression_limit: Fraction = Fraction(0)
+    """The share of respondents of whom records may have been left out."""
 
     kind: ClassVar[Kind] = Kind.ANONYMIZATION
     types: ClassVar[tuple[str, ...]] = DATASET
@@ -60,7 +65,8 @@ class ClassGuarantee:
     @property
     def terms(self) -> Mapping[str, Json]:
         requirements = _REQUIREMENT_TERMS if self.promised.more else {}
-        return {**requirements, **(_DATATYPE_TERMS if self.declared else {})}
+        datatypes = _DATATYPE_TERMS if self.declared else {}
+        return {**requirements, **datatypes, **(_SUPPRESSION_TERMS if self.suppression_limit else {})}
 
     @property
     def model(self) -> str:
@@ -68,7 +74,7 @@ class ClassGuarantee:
 
     @property
     def statement(self) -> str:
-        return describe_guarantee(self.promised, self.sensitive)
+        return describe_guarantee(self.promised, self.sensitive, limit=self.suppression_limit)
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -102,6 +108,7 @@ class ClassGuarantee:
             "sensitive": self.sensitive,
             "released": self.released,
             **({"datatypes": [each.to_object() for each in self.declared]} if self.declared else {}),
+            **({"suppressionLimit": str(self.suppression_limit)} if self.suppression_limit else {}),
         }
 
 
@@ -154,6 +161,7 @@ def guarantee_of(plan: Plan) -> ClassGuarantee:
         transform.sensitive,
         plan.released,
         declared_types(plan),
+        transform.lattice_terms.suppression_limit,
     )
 
 
@@ -175,11 +183,20 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ClassGuarantee:
         sensitive,
         tuple(promised.get("released", ())),
         tuple(map(DeclaredType.from_object, promised.get("datatypes", ()))),
+        Fraction(promised.get("suppressionLimit", 0)),
     )
 
 
+def share_in_words(share: Fraction) -> str:
+    """A share in per cent, exactly."""
+    return f"{shown(share * 100)} %"
+
+
 def describe_guarantee(
-    guarantee: Guarantee, sensitive: tuple[str, ...], counted: str = "respondents"
+    guarantee: Guarantee,
+    sensitive: tuple[str, ...],
+    counted: str = "respondents",
+    limit: Fraction = Fraction(0),
 ) -> str:
     """What is promised, as one sentence for people.
 
@@ -187,6 +204,7 @@ def describe_guarantee(
         guarantee: of an output.
         sensitive: the columns that are kept under it, by name.
         counted: "respondents", or "rows" where nothing tells people apart.
+        limit: the share of them of whom records may be left out.
     """
     promise, *others = judges_of(guarantee.requirements)
     said = promise.statement(counted)
@@ -194,6 +212,8 @@ def describe_guarantee(
         last, *before = reversed(others)
         said += f"; within it, {last.statement(counted)}"
         said += "".join(judge.addition(counted) for judge in before)
+    if limit:
+        said += f"; records of at most {share_in_words(limit)} of the {counted} are left out"
     return said
 
 

@@ -164,10 +164,9 @@ class LocalRelations(Relations):
             self._publish(query, publication, output, link)
 
     def _publish(self, query: str, publication: Publication, output: Path, link: Path) -> None:
-        ((rows,),) = self._connection.execute(f"SELECT count(*) FROM {STAGED}").fetchall()
         with (
             closing(publication.files(output)) as files,
-            open_link(link, rows) as places,
+            open_link(link) as places,
         ):
             for batch in self._connection.sql(query).to_arrow_reader(_BATCH_ROWS):
                 for rows_written, writer in files.divided(batch):

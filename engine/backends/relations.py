@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from smalti.engine.backends.publication import Publication
+from smalti.errors import InternalError
 
 
 class Relations(ABC):
@@ -96,15 +97,26 @@ def renumbered(batch: pa.RecordBatch, numbers: Mapping[str, NDArray[np.int64]]) 
 
 
 @contextmanager
-def open_link(path: Path, rows: int) -> Iterator[BinaryIO]:
-    """A new link file, to which `link_bytes` of so many rows are written.
+def open_link(path: Path) -> Iterator[BinaryIO]:
+    """A new link file, to which `link_bytes` of the published rows are written, all in their order.
 
     Not a memory map: on a full disk that would end the process without a message.
     """
     with path.open("xb") as file:
-        form = {"descr": "<i8", "fortran_order": False, "shape": (rows,)}
-        np.lib.format.write_array_header_1_0(file, form)
+        _write_header(file, 0)
+        start = file.tell()
         yield file
+        rows = (file.tell() - start) // 8
+        file.seek(0)
+        _write_header(file, rows)
+        if file.tell() != start:
+            raise InternalError("the header of a link has another length than it had")
+
+
+def _write_header(file: BinaryIO, rows: int) -> None:
+    # NumPy leaves room in it for larger numbers of rows.
+    form = {"descr": "<i8", "fortran_order": False, "shape": (rows,)}
+    np.lib.format.write_array_header_1_0(file, form)
 
 
 def link_bytes(rows: pa.Array) -> bytes:

@@ -22,6 +22,7 @@ from smalti.engine.backends.relations import Relations
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.engine.tables.reading import Contents
 from smalti.policy.model.model import LogicalOperator
+from smalti.transforms.mondrian.algorithm import LEFT_OUT
 from smalti.transforms.problem import MISSING
 
 STAGED: Final = "staged"
@@ -78,7 +79,7 @@ class Recoding:
     """The class of each tuple, and the published labels of each class."""
 
     classes: Integers
-    """By tuple: its class."""
+    """By tuple: its class, or `LEFT_OUT`."""
     labels: pa.Table
     """By class: the published text of each quasi-identifier, by name; null is missing."""
 
@@ -473,11 +474,14 @@ class StagedTable:
         packing = self._packing
         if packing is None:
             raise KeyError("frequencies")
-        recoded = packing.packed([column.codes for column in frequencies.tuples])
+        # What is joined with no tuple here is not published.
+        kept = recoding.classes != LEFT_OUT
+        classes = recoding.classes[kept]
+        recoded = packing.packed([column.codes[kept] for column in frequencies.tuples])
         generalised: list[tuple[str, Piece]] = []
         for place, names in enumerate(generalised_runs(plan)):
             ranks, values = ranked(recoding.labels.select(list(names)))
-            recoded = recoded.append_column(f"r{place}", pa.array(ranks[recoding.classes]))
+            recoded = recoded.append_column(f"r{place}", pa.array(ranks[classes]))
             generalised.append((f"recoded.r{place}", Piece(names, values)))
         self.relations.give("recoded", recoded)
         return self.ordered(plan, f"JOIN recoded ON {packing.joined('recoded')}", generalised)

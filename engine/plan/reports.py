@@ -91,6 +91,10 @@ class OwnerReport:
     """One for each generalised text column."""
     rows_alike: int = 0
     """Rows that equal another one in all columns but the sensitive ones, where each is another person."""
+    rows_suppressed: int = 0
+    """Left out of the others, for their classes do not meet the guarantee."""
+    respondents_suppressed: int = 0
+    """Who have such a row."""
     levels: tuple[ColumnLevel, ...] = ()
     """The level of each quasi-identifier, where one counts for the whole table."""
     minimal_nodes: tuple[tuple[int, ...], ...] = ()
@@ -142,12 +146,18 @@ class OwnerReport:
                 f"none of the {self.respondents_listed} respondents listed as withdrawn occurs in the data:"
                 " each line of the list must be one value, as the data writes it"
             )
+        if self.rows_suppressed:
+            yield f"suppressed: {self.rows_suppressed} rows of {self.respondents_suppressed} {counted}"
         if self.rows_filtered:
             yield f"left out: {self.rows_filtered} rows that the policy does not grant"
 
     def _rows(self) -> str:
         """The rows read, left out and published; the numbers add up."""
-        left_out = {"withdrawn": self.rows_withdrawn, "not granted": self.rows_filtered}
+        left_out = {
+            "withdrawn": self.rows_withdrawn,
+            "not granted": self.rows_filtered,
+            "suppressed": self.rows_suppressed,
+        }
         reasons = [f"{count} {why}" for why, count in left_out.items() if count]
         return ", ".join([f"{self.rows_in} rows in", *reasons, f"{self.rows_out} out"])
 

@@ -54,6 +54,7 @@ class ClassCount:
         except duckdb.Error:
             raise self._failed() from None
         self._columns: list[str] = []
+        self._has_left_out = False
 
     def add(self, rows: pa.Table) -> None:
         """Take rows; columns are the same each time.
@@ -68,6 +69,33 @@ class ClassCount:
             self._columns = rows.column_names
             self._run("CREATE TABLE entries AS SELECT * FROM added")
         self._database.unregister("added")
+
+    def leave_out(self, rows: pa.Table) -> None:
+        """Take rows that are in no class, without labels: they belong to the table all the same.
+
+        Raises:
+            BackendError: no memory or no disk is left.
+        """
+        self._database.register("added", rows)
+        if self._has_left_out:
+            self._run("INSERT INTO left_out SELECT * FROM added")
+        else:
+            self._has_left_out = True
+            self._run("CREATE TABLE left_out AS SELECT * FROM added")
+        self._database.unregister("added")
+
+    def people_left_out(self) -> tuple[int, int]:
+        """How many respondents have a row that is in no class, and how many there are in the table."""
+        if not self._has_left_out:
+            return 0, 0
+        everybody = self._everything if self._columns else "SELECT * FROM left_out"
+        number = "count(DISTINCT r)" if "r" in self._names_left_out() else "sum(n)::BIGINT"
+        (lacking,) = self._row(f"SELECT {number} FROM left_out")  # noqa: S608
+        (total,) = self._row(f"SELECT {number} FROM ({everybody})")  # noqa: S608
+        return int(lacking), int(total)
+
+    def _names_left_out(self) -> list[str]:
+        return list(self._table("SELECT * FROM left_out LIMIT 0").column_names)
 
     def close(self) -> None:
         self._database.close()
@@ -127,12 +155,19 @@ class ClassCount:
             )
         return Counted(classes, int(total or 0), k, diversities)
 
+    @property
+    def _everything(self) -> str:
+        """All rows of the table; those that are left out have no labels."""
+        left_out = " UNION ALL BY NAME SELECT * FROM left_out" if self._has_left_out else ""
+        return f"SELECT * FROM entries{left_out}"  # noqa: S608
+
     def _weigh(self, has_respondents: bool) -> None:
         """Make a relation of all entries with `t`, the rows of their respondent."""
         total = "count(*) OVER (PARTITION BY r)" if has_respondents else "1"
         rows = "1" if has_respondents else "n"
         self._run(
-            f"CREATE TABLE weighed AS SELECT *, ({total})::BIGINT AS t, ({rows})::BIGINT AS w FROM entries"  # noqa: S608
+            f"CREATE TABLE weighed AS SELECT *, ({total})::BIGINT AS t, ({rows})::BIGINT AS w "  # noqa: S608
+            f"FROM ({self._everything})"
         )
 
     def _weighed(
@@ -148,7 +183,7 @@ class ClassCount:
         if not weighing:
             return counted
         distinct = self._table(
-            f"SELECT DISTINCT {value} AS v FROM entries ORDER BY v"  # noqa: S608
+            f"SELECT DISTINCT {value} AS v FROM weighed ORDER BY v"  # noqa: S608
         ).column("v")
         places = np.arange(len(distinct))
         if order is not None and not pa.types.is_integer(distinct.type):

@@ -3,7 +3,7 @@
 Small numbers of labels are packed into few integers, as digits of a number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -149,6 +149,61 @@ class IsCounted(Check):
             raise broken(
                 f"column `{self._column.name}`", "a row has no respondent", "a respondent for each row"
             )
+
+
+class IsCountedWithOthers(Check):
+    """Counts published rows by what their original rows say, so that rows which lack can be added.
+
+    That kept columns are published as they came, another check says.
+    """
+
+    def __init__(
+        self, count: ClassCount, keys: Keys, original: Mapping[str, StagedColumn],
+        sensitive: Sequence[Column], respondents: Column | None,
+    ) -> None:  # fmt: skip
+        """Read the distinct texts of the original.
+
+        Args:
+            count: takes the rows.
+            keys: of the classes.
+            original: the columns of the original, by name.
+            sensitive: these columns.
+            respondents: tells people apart; None: each row is about another person.
+        """
+        named = [*sensitive, *([] if respondents is None else [respondents])]
+        self.original = named[0].name if named else next(iter(original))
+        self.values = {column.name: Values(original[column.name], column) for column in sensitive}
+        self._count, self._keys = count, keys
+        self._people = None if respondents is None else respondents.name
+        self._respondents = None if respondents is None else Values(original[respondents.name], respondents)
+        self.names = tuple(column.name for column in named)
+
+    def look(self, rows: Joined) -> None:
+        keys = [rows.published(key) for key in self._keys.of(rows.extent)]
+        said = self._said(rows.originals, len(rows.record))
+        named = {f"k{number}": pa.array(key) for number, key in enumerate(keys)}
+        self._count.add(pa.table({**named, **said}))
+
+    def leave_out(self, originals: Mapping[str, Part], rows: int) -> None:
+        """Count rows that are not published."""
+        self._count.leave_out(pa.table(self._said(originals, rows)))
+
+    def _said(self, originals: Mapping[str, Part], rows: int) -> dict[str, ArrowArray]:
+        values = [each.of(originals[name]) for name, each in self.values.items()]
+        said = {f"v{number}": pa.array(value) for number, value in enumerate(values)}
+        if self._respondents is None or self._people is None:
+            return said | {"n": pa.array(np.ones(rows, np.int64))}
+        people = self._respondents.of(originals[self._people])
+        if isinstance(people, np.ndarray):
+            lacks = bool((people == MISSING).any())
+        else:
+            lacks = bool(pc.any(pc.equal(people, ""), min_count=0).as_py())
+        if lacks:
+            raise broken(f"column `{self._people}`", "a row has no respondent", "a respondent for each row")
+        return said | {"r": pa.array(people)}
+
+    def finish(self) -> None:
+        """All was said."""
 
 
 def _named(keys: Sequence[Part], values: Sequence[Part]) -> dict[str, ArrowArray]:

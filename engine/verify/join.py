@@ -43,7 +43,14 @@ class Granted:
     """How many may be."""
 
 
-def check_link(granted: Granted, link: Link, published_rows: int, step: int = _SEEN) -> None:
+def check_link(
+    granted: Granted,
+    link: Link,
+    published_rows: int,
+    step: int = _SEEN,
+    *,
+    may_leave_out: bool = False,
+) -> Codes:
     """Check that each row that may be published is published exactly once, and no other row is.
 
     Args:
@@ -51,11 +58,15 @@ def check_link(granted: Granted, link: Link, published_rows: int, step: int = _S
         link: for each published row, its original one.
         published_rows: in the published file.
         step: rows of the original that are looked at together.
+        may_leave_out: whether such rows may lack; none is published twice all the same.
+
+    Returns:
+        The rows that may be published and are not, ascending.
 
     Raises:
         GuaranteeError: it is otherwise.
     """
-    linked, is_whole = 0, link.rows == granted.rows == published_rows
+    linked, unpublished = 0, []
     for window in _windows(granted.table, step, 1.0):
         flags = None
         if granted.flags is not None:
@@ -67,11 +78,15 @@ def check_link(granted: Granted, link: Link, published_rows: int, step: int = _S
                 raise _left_out()
             seen[local] = True
             linked += len(local)
-        is_whole = is_whole and bool((seen if flags is None else seen[flags]).all())
+        lacking = ~seen if flags is None else ~seen & flags
+        unpublished.append(np.flatnonzero(lacking) + window.start)
     if granted.flags is not None and linked != link.rows:
         raise _left_out()
-    if not is_whole or linked != link.rows:
+    left_out: Codes = np.concatenate([np.zeros(0, np.int64), *unpublished])
+    is_each_once = linked == link.rows == published_rows == granted.rows - len(left_out)
+    if not is_each_once or (len(left_out) and not may_leave_out):
         raise broken("published output", "rows were lost or duplicated", "each input row exactly once")
+    return left_out
 
 
 def _left_out() -> Exception:
@@ -228,6 +243,38 @@ def _pairs(
                 inside = np.flatnonzero((place >= 0) & (place < window.stop - window.start))
                 record, place = record[inside], place[inside]
             yield Joined(extent, record, held.at(place))
+
+
+def originals_at(
+    granted: Granted, rows: Codes, names: Sequence[str], window_bytes: int = WINDOW
+) -> Iterator[tuple[int, dict[str, Part]]]:
+    """Columns of some rows of the original, some at a time, and how many these are.
+
+    Args:
+        granted: the original.
+        rows: ascending.
+        names: of the columns.
+        window_bytes: of columns that are held at a time.
+    """
+    columns = {name: granted.table.columns[name] for name in names}
+    row_bytes = 8 + sum(column.record_bytes for column in columns.values())
+    for window in _windows(granted.table, window_bytes, row_bytes):
+        inside = rows[(rows >= window.start) & (rows < window.stop)]
+        if len(inside):
+            yield len(inside), _Held(window, columns).at(inside - window.start)
+
+
+class IsFetched(Check):
+    """Says of nothing anything: brings a column of the original to other checks."""
+
+    def __init__(self, name: str) -> None:
+        self.original = name
+
+    def look(self, rows: Joined) -> None:
+        """All is well."""
+
+    def finish(self) -> None:
+        """All is well."""
 
 
 class IsKept(Check):

@@ -94,6 +94,10 @@ class Verification:
     reached: tuple[tuple[str, Requirement, float], ...] = ()
     """For each sensitive column and each requirement of how its values are distributed: what the worst
     class reaches, in floats."""
+    rows_suppressed: int = 0
+    """Left out of the others, since their classes did not meet the promise; within the plan's limit."""
+    respondents_suppressed: int = 0
+    """Who have such a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,8 @@ class Counted:
     """Least number of respondents in a class; 0 if there is none."""
     diversities: tuple[Diversity, ...]
     """One for each sensitive column."""
+    people_left_out: int = 0
+    """Respondents with a row that is in no class."""
 
     def diversity_of(self, promise: Promise) -> tuple[tuple[str, int], ...]:
         """For each sensitive column by name: the least number of its values that tell respondents apart."""

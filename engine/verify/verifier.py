@@ -13,7 +13,7 @@ permutation. Messages name columns and promises, never a value or a count.
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
@@ -28,9 +28,19 @@ from smalti.engine.verify.against import verify_against
 from smalti.engine.verify.columns import TEXT, Batch, Codes, Numbered, Table, broken
 from smalti.engine.verify.count import MEMORY, ClassCount, Tree
 from smalti.engine.verify.csv import BLOCK
-from smalti.engine.verify.entries import IsCounted, Keys, Values, count_rows
+from smalti.engine.verify.entries import IsCounted, IsCountedWithOthers, Keys, Values, count_rows
 from smalti.engine.verify.form import Order
-from smalti.engine.verify.join import WINDOW, Check, Granted, IsCovered, IsKept, check_link, join
+from smalti.engine.verify.join import (
+    WINDOW,
+    Check,
+    Granted,
+    IsCovered,
+    IsFetched,
+    IsKept,
+    check_link,
+    join,
+    originals_at,
+)
 from smalti.engine.verify.promise import (
     Counted,
     Promise,
@@ -241,8 +251,11 @@ class _Run:
         published = _Published.read(promise, output, self.place, self.sizes.block)
         owned = self._owned(promise, original, is_withdrawn)
         rows = Link(link)
-        check_link(owned.granted, rows, published.table.rows, self.sizes.seen)
-        counted = self._joined(promise, published, owned.granted, rows)
+        limit = self.plan.apply.transform.lattice_terms.suppression_limit
+        left_out = check_link(
+            owned.granted, rows, published.table.rows, self.sizes.seen, may_leave_out=limit > 0
+        )
+        counted = self._joined(promise, published, owned.granted, rows, left_out)
         check_counted(promise, counted, promise.recounts())
         return Verification(
             published.table.rows,
@@ -255,9 +268,13 @@ class _Run:
             owned.rows_withdrawn,
             owned.rows_filtered,
             counted.reached_of(promise),
+            len(left_out),
+            counted.people_left_out,
         )
 
-    def _joined(self, promise: Promise, published: _Published, granted: Granted, link: Link) -> Counted:
+    def _joined(
+        self, promise: Promise, published: _Published, granted: Granted, link: Link, left_out: Codes
+    ) -> Counted:
         plan, before, after = self.plan, granted.table.columns, published.table.columns
         checks: list[Check] = [IsKept(name, before[name], after[name]) for name in promise.kept]
         checks += [
@@ -265,6 +282,8 @@ class _Run:
             for name in promise.quasi_identifiers
         ]
         keys = published.keys(promise)
+        if plan.apply.transform.lattice_terms.suppression_limit:
+            return self._joined_with_others(promise, granted, link, left_out, checks, published)
         with closing(ClassCount(self.place, memory=self.sizes.count)) as count:
             values = {name: Values(after[name], plan.column(name)) for name in promise.sensitive}
             match plan.read.respondent:
@@ -278,6 +297,44 @@ class _Run:
             orders = [each.order for each in values.values()]
             trees = [self._tree_of(plan.column(name), each) for name, each in values.items()]
             return count.counted(promise.recounts(), orders, promise.sensitive, trees)
+
+    def _joined_with_others(
+        self,
+        promise: Promise,
+        granted: Granted,
+        link: Link,
+        left_out: Codes,
+        checks: list[Check],
+        published: _Published,
+    ) -> Counted:
+        """The same where records may be left out: they are part of the table that classes are held against.
+
+        Raises:
+            GuaranteeError: records of more respondents are left out than may be.
+        """
+        plan, limit = self.plan, self.plan.apply.transform.lattice_terms.suppression_limit
+        respondent = plan.read.respondent
+        people = plan.column(respondent.column) if isinstance(respondent, RespondentColumn) else None
+        sensitive = [plan.column(name) for name in promise.sensitive]
+        with closing(ClassCount(self.place, memory=self.sizes.count)) as count:
+            counting = IsCountedWithOthers(
+                count, published.keys(promise), granted.table.columns, sensitive, people
+            )
+            joined = (*checks, counting, *(IsFetched(name) for name in counting.names))
+            join(published.table, granted, link, joined, self.sizes.window)
+            for rows, originals in originals_at(granted, left_out, counting.names, self.sizes.window):
+                counting.leave_out(originals, rows)
+            lacking, everybody = count.people_left_out()
+            if lacking * limit.denominator > everybody * limit.numerator:
+                raise broken(
+                    "published output",
+                    "records of more respondents are left out than the plan allows",
+                    "no more than its limit of suppression",
+                )
+            orders = [each.order for each in counting.values.values()]
+            trees = [self._tree_of(column, counting.values[column.name]) for column in sensitive]
+            counted = count.counted(promise.recounts(), orders, promise.sensitive, trees)
+            return replace(counted, people_left_out=lacking)
 
     def _tree_of(self, column: Column, values: Values) -> Tree | None:
         """What finds the nodes of a sensitive column's values, where it has a hierarchy."""

@@ -24,13 +24,14 @@ from smalti.transforms.base import RESPONDENTS, Requirement
 from smalti.transforms.lattice.grid import Node, minimal, nodes_of, nodes_that_meet
 from smalti.transforms.lattice.measures import Costs, Measure, open_bits
 from smalti.transforms.lattice.rolled_up import RolledUp, Tables
+from smalti.transforms.mondrian.algorithm import LEFT_OUT
 from smalti.transforms.mondrian.kernel import tuples_that_meet
 from smalti.transforms.problem import Flags, Integers, Problem
 from smalti.transforms.requirements.judge import ClassJudge
 from smalti.transforms.requirements.registry import judges_of
 from smalti.transforms.values.levels import Levels
 
-SUPPRESSED = -1
+SUPPRESSED = LEFT_OUT
 """The class of a tuple that is not published."""
 
 

@@ -100,7 +100,8 @@ class _FullDomain(Transform):
     def technique(self) -> str:
         left_out = ""
         if self.suppression_limit:
-            left_out = f"; records of at most {self.suppression_limit} of the respondents are left out"
+            share = format(float(self.suppression_limit * 100), "g")
+            left_out = f"; records of at most {share} % of the respondents are left out"
         return (
             f"{self.algorithm}: one level of each quasi-identifier's hierarchy for the whole table,"
             f" preferred by {self.measure.replace('-', ' ')}{left_out}"

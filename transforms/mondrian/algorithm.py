@@ -6,6 +6,9 @@ from typing import ClassVar
 
 from smalti.transforms.problem import Integers, Problem
 
+LEFT_OUT = -1
+"""The class of rows that are not published."""
+
 
 @dataclass(frozen=True, slots=True)
 class Portions:
@@ -14,7 +17,7 @@ class Portions:
     atoms: Integers
     """Ascending."""
     classes: Integers
-    """Numbered from 0; ascending in each atom."""
+    """Numbered from 0, ascending in each atom; or `LEFT_OUT`."""
     rows: Integers
     """At least one."""
 

@@ -7,6 +7,7 @@ import numpy as np
 from smalti.transforms.problem import (
     SCALE,
     Attribute,
+    Flags,
     HierarchicalAttribute,
     Integers,
     OrderedAttribute,
@@ -27,12 +28,20 @@ def certainty_penalties(problem: Problem, classes: Integers) -> tuple[Fraction, 
     return tuple(certainty_penalty(problem, i, classes) for i in range(len(problem.attributes)))
 
 
-def certainty_penalty(problem: Problem, attribute: int, parts: Integers) -> Fraction:
-    """The same of one attribute, by tuple the part of the table that has one label."""
+def certainty_penalty(
+    problem: Problem, attribute: int, parts: Integers, kept: Flags | None = None
+) -> Fraction:
+    """The same of one attribute, by tuple the part of the table that has one label.
+
+    A tuple that is not kept is charged the whole domain.
+    """
     rows = np.zeros(int(parts.max()) + 1, np.int64)
     np.add.at(rows, parts, problem.weights)
     charged = _class_penalties(problem.attributes[attribute], problem.codes[:, attribute], parts)
-    return Fraction(int(np.dot(rows, charged)), int(rows.sum()) * SCALE)
+    if kept is None or kept.all():
+        return Fraction(int(np.dot(rows, charged)), int(rows.sum()) * SCALE)
+    by_tuple = np.where(kept, charged[parts], SCALE)
+    return Fraction(int(np.dot(problem.weights, by_tuple)), int(rows.sum()) * SCALE)
 
 
 def class_penalties(problem: Problem, classes: Integers) -> tuple[Integers, ...]:
