@@ -17,7 +17,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from smalti.engine.anonymization.compile import compile_plan
-from smalti.engine.anonymization.execute import execute
+from smalti.engine.anonymization.execute import InformationLoss, execute
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
@@ -31,6 +31,7 @@ from smalti.policy.model.model import (
     ColumnReference,
     Comparison,
     Named,
+    Number,
     Operator,
     Permission,
     Text,
@@ -100,7 +101,7 @@ def permission(table: People, words: Mapping[str, str] = MappingProxyType({})) -
 
     wanted = Anonymization(
         method="l-diversity" if table.l > 1 else "k-anonymity",
-        algorithm="mondrian",
+        algorithm=words.get("algorithm", "mondrian"),
         k=Bound(Operator.GTEQ, table.k, HERE),
         l=Bound(Operator.GTEQ, table.l, HERE) if table.l > 1 else None,
         identifiers=columns("who"),
@@ -109,7 +110,7 @@ def permission(table: People, words: Mapping[str, str] = MappingProxyType({})) -
         released=columns("spend"),
         respondent=None if table.one_row_each else columns("who")[0],
         one_row_each=table.one_row_each,
-        parameters=tuple(_parameter(name, value) for name, value in words.items()),
+        parameters=tuple(_parameter(name, value) for name, value in words.items() if name != "algorithm"),
         where=HERE,
     )
     return Permission(
@@ -119,6 +120,8 @@ def permission(table: People, words: Mapping[str, str] = MappingProxyType({})) -
 
 
 def _parameter(name: str, value: str) -> Comparison:
+    if name in {"suppressionLimit", "alpha"}:
+        return Comparison(IRI(SMALTI + name), Operator.LTEQ, (Number(Decimal(value)),), where=HERE)
     text = Named(IRI(f"{TARGET}/{value}")) if name == "fragmentColumn" else Text(value)
     return Comparison(IRI(SMALTI + name), Operator.EQ, (text,), where=HERE)
 
@@ -132,6 +135,7 @@ class Made:
     header: list[str]
     rows: list[list[str]]
     link: list[int]
+    loss: InformationLoss
 
 
 def make(
@@ -163,14 +167,14 @@ def make(
         )
         plan = compile_plan(asked, source, bound, options)
         try:
-            execute(plan, bound, output, link, lambda _: None, hierarchies)
+            loss = execute(plan, bound, output, link, lambda _: None, hierarchies)
         except GuaranteeError:
             assert not output.exists()
             return None
     if output_format is not OutputFormat.CSV:
-        return Made(plan, output.read_bytes(), [], [], np.load(link).tolist())
+        return Made(plan, output.read_bytes(), [], [], np.load(link).tolist(), loss)
     header, rows = read_csv(output)
-    return Made(plan, output.read_bytes(), header, rows, np.load(link).tolist())
+    return Made(plan, output.read_bytes(), header, rows, np.load(link).tolist(), loss)
 
 
 def classes(found: Made) -> dict[tuple[str, ...], list[int]]:

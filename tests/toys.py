@@ -13,8 +13,8 @@ from smalti.engine.anonymization.sides import LineCounts
 from smalti.engine.backends.relations import Relations
 from smalti.engine.verify import recounts
 from smalti.engine.verify.recount import Edges, Recount
+from smalti.transforms import algorithms
 from smalti.transforms.base import STRICT_MONDRIAN, Asked, CutTerms, Guarantee, Requirement, Transform
-from smalti.transforms.mondrian import algorithms
 from smalti.transforms.mondrian.algorithm import Algorithm, Generalised, Portions
 from smalti.transforms.mondrian.kernel import meets_requirements
 from smalti.transforms.partitions.held import OneClass

@@ -116,6 +116,7 @@ def compile_plan(
         raise InternalError("a permission of releases reached the compiler of published rows")
     refuse_unimplemented(wanted, permission)
     _refuse_budgets(wanted, permission.constraints)
+    _refuse_suppression(wanted)
     compiler = _Compiler(wanted, source, table, circumstances.respondents)
     granted = compiler.granted_rows(circumstances)
     columns = compiler.columns(circumstances.withheld)
@@ -147,6 +148,23 @@ def _refuse_budgets(wanted: Anonymization, conditions: Iterable[Condition]) -> N
         )
         for comparison in _comparisons(conditions)
         if comparison.operand in (BUDGET_EPSILON, BUDGET_DELTA)
+    ])  # fmt: skip
+
+
+def _refuse_suppression(wanted: Anonymization) -> None:
+    """Refuse to leave records out where the algorithm does not."""
+    if wanted.algorithm == INCOGNITO:
+        return
+    raise_all([
+        PlanError(
+            str(comparison.where),
+            "`smalti:suppressionLimit` is not implemented yet for the algorithm"
+            f" `{wanted.algorithm or MONDRIAN}`",
+            f"the algorithm `{INCOGNITO}`",
+            "leave it out, or name that algorithm",
+        )
+        for comparison in _comparisons(wanted.parameters)
+        if comparison.operand == SUPPRESSION_LIMIT
     ])  # fmt: skip
 
 

@@ -149,7 +149,8 @@ def test_implemented_words() -> None:
         "statistic", "measure", "groupBy", "pixelSize", "pixelNeighborhood", "budgetEpsilon", "budgetDelta",
         "train", "audit", "samplingRate", "recipe", "labelColumn", "attack", "noiseMultiplier",
         "clippingNorm", "epochs", "attackAdvantage", "attackPrecision", "truePositiveRate",
-        "epsilonLowerBound", "confidence", "falsePositiveRate",
+        "epsilonLowerBound", "confidence", "falsePositiveRate", "t-closeness", "t", "distance", "alpha",
+        "diversity", "c", "column", "incognito", "suppressionLimit", "lossMeasure",
     }  # fmt: skip
 
 

@@ -4,12 +4,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from smalti.errors import InternalError
 from smalti.transforms.base import FULL_DOMAIN
 from smalti.transforms.lattice.full_domain import full_domain
 from smalti.transforms.lattice.measures import Measure
 from smalti.transforms.mondrian.algorithm import Algorithm, Generalised, Portions
-from smalti.transforms.problem import Attribute, HierarchicalAttribute, Problem
+from smalti.transforms.problem import Attribute, HierarchicalAttribute, Integers, Problem
 from smalti.transforms.values.levels import Levels
 
 
@@ -21,7 +20,7 @@ class FullDomainGeneralisation(Algorithm):
     name: ClassVar[str] = FULL_DOMAIN
 
     def generalised(self, problem: Problem) -> Generalised | None:
-        levels = tuple(map(_levels, problem.attributes))
+        levels = tuple(map(_levels, problem.attributes, problem.codes.T))
         chosen = problem.lattice_terms
         preferred = full_domain(problem, levels, chosen.suppression_limit, Measure(chosen.measure))
         if preferred is None:
@@ -34,7 +33,7 @@ class FullDomainGeneralisation(Algorithm):
         return Generalised(portions, tuple(parts), preferred.node, preferred.minimal)
 
 
-def _levels(attribute: Attribute) -> Levels:
-    if not isinstance(attribute, HierarchicalAttribute):
-        raise InternalError("a quasi-identifier without a hierarchy reached full-domain generalisation")
-    return Levels(tuple(attribute.nodes))
+def _levels(attribute: Attribute, codes: Integers) -> Levels:
+    if isinstance(attribute, HierarchicalAttribute):
+        return Levels(tuple(attribute.nodes))
+    return Levels.all_or_nothing(int(codes.max(initial=-1)) + 1)

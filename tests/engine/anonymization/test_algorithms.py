@@ -177,7 +177,7 @@ def test_a_transform_is_made_of_what_is_asked(kind: type[Transform]) -> None:
     assert (made.quasi_identifiers, made.sensitive) == (("a", "b"), ("c",))
     assert made.guarantee.k == 3
     assert made.guarantee.model == made.method
-    assert made.cut_terms.threshold == 7
+    assert made.generalises_whole_domains or made.cut_terms.threshold == 7
     assert made.technique
     assert algorithm_of(made) in ALGORITHMS
     assert judges_of(made.guarantee.requirements)

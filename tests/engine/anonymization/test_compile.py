@@ -183,16 +183,16 @@ def test_the_names_of_a_parquet_file_are_no_row_and_are_listed(tmp_path: Path) -
 
 def test_words_that_no_transform_heeds_are_refused_by_name_and_all_at_once(tmp_path: Path) -> None:
     share = Comparison(
-        IRI(SMALTI + "suppressionLimit"), Operator.LTEQ, (Number(Decimal("0.1")),), where=HERE
+        IRI(SMALTI + "population"), Operator.EQ, (Named(IRI("http://example.com/all")),), where=HERE
     )
-    form = Comparison(IRI(SMALTI + "outputForm"), Operator.EQ, (Text("prefix"),), where=HERE)
+    form = Comparison(IRI(SMALTI + "labelBounds"), Operator.EQ, (Text("region"),), where=HERE)
     column = Comparison(COLUMN, Operator.EQ, (Named(IRI(f"{TARGET}/age")),), where=HERE)
     with pytest.raises(SmaltiError) as caught:
         compiled(
-            tmp_path, method="k-map", algorithm="incognito",
+            tmp_path, method="k-map", algorithm="mdav",
             parameters=(share, Logical(LogicalOperator.AND, (column, form), HERE)),
         )  # fmt: skip
-    for name in ("k-map", "incognito", "smalti:suppressionLimit", "smalti:outputForm"):
+    for name in ("k-map", "mdav", "smalti:population", "smalti:labelBounds"):
         assert f"`{name}` is not implemented yet" in str(caught.value)
 
 
@@ -208,3 +208,11 @@ def test_a_budget_that_nobody_keeps_is_refused(tmp_path: Path) -> None:
         pytest.raises(PlanError, match="`smalti:budgetEpsilon` is not implemented yet"),
     ):
         compile_plan(asked, source, bound, Options())
+
+
+def test_records_are_left_out_by_one_algorithm_alone(tmp_path: Path) -> None:
+    limit = Comparison(
+        IRI(SMALTI + "suppressionLimit"), Operator.LTEQ, (Number(Decimal("0.1")),), where=HERE
+    )
+    with pytest.raises(PlanError, match="not implemented yet for the algorithm `mondrian`"):
+        compiled(tmp_path, parameters=(limit,))
