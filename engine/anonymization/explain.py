@@ -233,6 +233,9 @@ def _of_sets(plan: Plan) -> Iterator[Notice]:
     if nodes and not plan.apply.transform.generalises_whole_domains:
         text = "a class with some of a node's children lists them, values too where these are its children"
         yield Notice(text, nodes)
+    if plan.apply.transform.generalises_whole_domains:
+        text = "columns whose level is 0 are published exactly, in all rows; the owner's report says which"
+        yield Notice(text, nodes)
     if guessed:
         yield Notice(
             "treated as text, because not every value is a number, an ISO date or an ISO date-time; if this"

@@ -120,6 +120,9 @@ class OwnerReport:
         if self.levels:
             listed = ", ".join(f"{each.column} {each.level} of {each.levels}" for each in self.levels)
             yield f"levels of hierarchies in all rows: {listed}"
+            exactly = ", ".join(each.column for each in self.levels if each.level == 0)
+            if exactly:
+                yield f"published exactly, in all rows: {exactly}"
             shown = "; ".join(", ".join(map(str, node)) for node in self.minimal_nodes[:_MOST_NODES])
             more = len(self.minimal_nodes) - _MOST_NODES
             yield f"levels that could not be finer: {shown}" + (f"; {more} more" if more > 0 else "")
