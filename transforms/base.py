@@ -92,6 +92,7 @@ class Guarantee:
 
 STRICT_MONDRIAN: Final = "strict Mondrian"
 RELAXED_MONDRIAN: Final = "relaxed Mondrian"
+IMPROVED_MONDRIAN: Final = "improved Mondrian"
 SINGLE_DIMENSIONAL_MONDRIAN: Final = "single-dimensional Mondrian"
 
 DEFAULT_CUT_THRESHOLD: Final = 256

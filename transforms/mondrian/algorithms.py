@@ -6,12 +6,14 @@ from smalti.errors import InternalError
 from smalti.transforms.base import Transform
 from smalti.transforms.mondrian.algorithm import Algorithm
 from smalti.transforms.mondrian.global_recoding import SingleDimensionalMondrian
+from smalti.transforms.mondrian.improved import ImprovedMondrian
 from smalti.transforms.mondrian.kernel import StrictMondrian
 from smalti.transforms.mondrian.relaxed import RelaxedMondrian
 
 ALGORITHMS: Final[tuple[Algorithm, ...]] = (
     StrictMondrian(),
     RelaxedMondrian(),
+    ImprovedMondrian(),
     SingleDimensionalMondrian(),
 )
 """Every algorithm that a transform can ask for."""

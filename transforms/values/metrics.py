@@ -31,19 +31,26 @@ def certainty_penalty(problem: Problem, attribute: int, parts: Integers) -> Frac
     """The same of one attribute, by tuple the part of the table that has one label."""
     rows = np.zeros(int(parts.max()) + 1, np.int64)
     np.add.at(rows, parts, problem.weights)
-    charged = _class_penalties(problem.attributes[attribute], problem.codes[:, attribute], parts)
+    charged = attribute_penalties(problem.attributes[attribute], problem.codes[:, attribute], parts)
     return Fraction(int(np.dot(rows, charged)), int(rows.sum()) * SCALE)
 
 
 def class_penalties(problem: Problem, classes: Integers) -> tuple[Integers, ...]:
     """For each attribute what each class is charged for each of its rows, from 0 to SCALE."""
     return tuple(
-        _class_penalties(attribute, problem.codes[:, i], classes)
+        attribute_penalties(attribute, problem.codes[:, i], classes)
         for i, attribute in enumerate(problem.attributes)
     )
 
 
-def _class_penalties(attribute: Attribute, codes: Integers, classes: Integers) -> Integers:
+def attribute_penalties(attribute: Attribute, codes: Integers, classes: Integers) -> Integers:
+    """What each class is charged for one attribute, for each of its rows, from 0 to SCALE.
+
+    Args:
+        attribute: what the codes are of.
+        codes: by tuple.
+        classes: by tuple: its class, from 0; each occurs.
+    """
     count = int(classes.max()) + 1
     if isinstance(attribute, OrderedAttribute):
         low, high = extremes(attribute.positions[codes], classes, count)

@@ -46,7 +46,9 @@ ALONG = {
     "born": DeclaredHierarchy(Calendar(("month", "year", "decade"))),
     "city": DeclaredHierarchy(CITIES),
 }
-VARIANTS: list[dict[str, str]] = [{}, {"partitioning": "relaxed"}, {"dimensionality": "single"}]
+VARIANTS: list[dict[str, str]] = [
+    {}, {"partitioning": "relaxed"}, {"partitioning": "improved"}, {"dimensionality": "single"},
+]  # fmt: skip
 NODES = {
     "7": {"7", "0..9", "0..49", "0..199", "*"},
     "41": {"41", "40..49", "0..49", "0..199", "*"},
