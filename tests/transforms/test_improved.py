@@ -213,3 +213,19 @@ def test_a_distribution_is_kept_close_by_each_change() -> None:
         values = [row[2][0] for row in rows if class_of[row[0]] == number]
         shares = np.bincount(values, minlength=3) / len(values)
         assert np.abs(shares - table).sum() / 2 <= 0.25 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("attribute", "columns"),
+    [
+        (LINE, [1, 4, 1, 4, 2]),  # ranges from 1 to 4 both times
+        (LINE, [0, 3, 0, 3, 2]),  # 3, or missing
+        (UnorderedAttribute(7), [1, 4, 1, 4, 2]),
+        (TREE, [1, 4, 2, 4, 5]),  # the nodes over 1 and 2, and over 4
+    ],
+)
+def test_classes_that_would_be_published_alike_are_one(attribute: Attribute, columns: list[int]) -> None:
+    codes = np.column_stack((columns, [1, 4, 4, 1, 2]))
+    groups = [np.array([0, 1]), np.array([2, 3]), np.array([4])]
+    apart = algorithm._told_apart(codes, (attribute, LINE), groups)
+    assert sorted(sorted(group.tolist()) for group in apart) == [[0, 1, 2, 3], [4]]
