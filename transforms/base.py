@@ -141,6 +141,7 @@ class Guarantee:
 
 STRICT_MONDRIAN: Final = "strict Mondrian"
 RELAXED_MONDRIAN: Final = "relaxed Mondrian"
+IMPROVED_MONDRIAN: Final = "improved Mondrian"
 SINGLE_DIMENSIONAL_MONDRIAN: Final = "single-dimensional Mondrian"
 FULL_DOMAIN: Final = "full-domain generalisation"
 

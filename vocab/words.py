@@ -276,8 +276,9 @@ _SLICE = (
 
 _ONLY_MONDRIAN = frozenset({"mondrian"})
 _MONDRIAN = (
-    _s("partitioning", "whether equal values may be divided between classes", _EQ, Range.NAME,
-       names=("strict", "relaxed"), methods=_CLASSES, algorithms=_ONLY_MONDRIAN, implemented=True),
+    _s("partitioning", "whether equal values may be divided between classes, or classes improved", _EQ,
+       Range.NAME, names=("strict", "relaxed", "improved"), methods=_CLASSES, algorithms=_ONLY_MONDRIAN,
+       implemented=True),
     _s("dimensionality", "whether a cut is made inside one partition or through the whole domain", _EQ,
        Range.NAME, names=("multi", "single"), methods=_CLASSES, algorithms=_ONLY_MONDRIAN,
        implemented=True),

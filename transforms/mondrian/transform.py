@@ -6,6 +6,7 @@ from typing import ClassVar, Final, Self
 
 from smalti.transforms.base import (
     DEFAULT_CUT_THRESHOLD,
+    IMPROVED_MONDRIAN,
     RELAXED_MONDRIAN,
     SINGLE_DIMENSIONAL_MONDRIAN,
     STRICT_MONDRIAN,
@@ -34,6 +35,21 @@ class Partitioning(StrEnum):
     STRICT = "strict"
     RELAXED = "relaxed"
     """They may be in different classes."""
+    IMPROVED = "improved"
+    """They stay together; what classes publish may overlap."""
+
+
+_CLASS_MAKERS: Final = {
+    Partitioning.STRICT: STRICT_MONDRIAN,
+    Partitioning.RELAXED: RELAXED_MONDRIAN,
+    Partitioning.IMPROVED: IMPROVED_MONDRIAN,
+}
+_OF_PARTITIONING: Final = {
+    Partitioning.STRICT: "",
+    Partitioning.RELAXED: "; rows with equal quasi-identifiers may be divided evenly between both sides",
+    Partitioning.IMPROVED: "; then combinations move between classes where that loses less, so that"
+    " classes may overlap",
+}
 
 
 class Dimensionality(StrEnum):
@@ -80,8 +96,8 @@ class _Mondrian(Transform):
             raise ValueError("the cut threshold is not negative")
         if self.l > 1 and not self.sensitive_columns:
             raise ValueError("l-diversity is about at least one sensitive column")
-        if self.partitioning is Partitioning.RELAXED and self.dimensionality is Dimensionality.SINGLE:
-            raise ValueError("equal values are divided, or treated alike everywhere")
+        if self.partitioning is not Partitioning.STRICT and self.dimensionality is Dimensionality.SINGLE:
+            raise ValueError("domains are cut strictly")
         if self.fragment_column not in (None, *self.quasi_identifier_columns):
             raise ValueError("the fragment column is a quasi-identifier")
         if self.sampled_fragments is not None and self.sampled_fragments < 2:
@@ -102,7 +118,7 @@ class _Mondrian(Transform):
     def class_maker(self) -> str:
         if self.dimensionality is Dimensionality.SINGLE:
             return SINGLE_DIMENSIONAL_MONDRIAN
-        return STRICT_MONDRIAN if self.partitioning is Partitioning.STRICT else RELAXED_MONDRIAN
+        return _CLASS_MAKERS[self.partitioning]
 
     @property
     def guarantee(self) -> Guarantee:
@@ -140,7 +156,7 @@ class _Mondrian(Transform):
                 " the median of the part that loses most, and equal values are published alike"
             )
         cuts = _CUTS[self.cut_score].format(self.cut_threshold)
-        first = sampled = even = ""
+        first = sampled = ""
         if self.fragment_column is not None:
             first = (
                 f"; a table of more than {self.cut_threshold} distinct combinations is cut along"
@@ -151,9 +167,8 @@ class _Mondrian(Transform):
                 f"; first cuts, into at most {self.sampled_fragments} fragments, at medians of a sample:"
                 " another number gives other classes"
             )
-        if self.partitioning is Partitioning.RELAXED:
-            even = "; rows with equal quasi-identifiers may be divided evenly between both sides"
-        return f"{self.algorithm}, {self.partitioning}, multidimensional: {cuts}{first}{sampled}{even}"
+        way = f"{self.algorithm}, {self.partitioning}, multidimensional"
+        return f"{way}: {cuts}{first}{sampled}{_OF_PARTITIONING[self.partitioning]}"
 
 
 @dataclass(frozen=True, slots=True)

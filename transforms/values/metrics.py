@@ -37,7 +37,7 @@ def certainty_penalty(
     """
     rows = np.zeros(int(parts.max()) + 1, np.int64)
     np.add.at(rows, parts, problem.weights)
-    charged = _class_penalties(problem.attributes[attribute], problem.codes[:, attribute], parts)
+    charged = attribute_penalties(problem.attributes[attribute], problem.codes[:, attribute], parts)
     if kept is None or kept.all():
         return Fraction(int(np.dot(rows, charged)), int(rows.sum()) * SCALE)
     by_tuple = np.where(kept, charged[parts], SCALE)
@@ -47,12 +47,19 @@ def certainty_penalty(
 def class_penalties(problem: Problem, classes: Integers) -> tuple[Integers, ...]:
     """For each attribute what each class is charged for each of its rows, from 0 to SCALE."""
     return tuple(
-        _class_penalties(attribute, problem.codes[:, i], classes)
+        attribute_penalties(attribute, problem.codes[:, i], classes)
         for i, attribute in enumerate(problem.attributes)
     )
 
 
-def _class_penalties(attribute: Attribute, codes: Integers, classes: Integers) -> Integers:
+def attribute_penalties(attribute: Attribute, codes: Integers, classes: Integers) -> Integers:
+    """What each class is charged for one attribute, for each of its rows, from 0 to SCALE.
+
+    Args:
+        attribute: what the codes are of.
+        codes: by tuple.
+        classes: by tuple: its class, from 0; each occurs.
+    """
     count = int(classes.max()) + 1
     if isinstance(attribute, OrderedAttribute):
         low, high = extremes(attribute.positions[codes], classes, count)

@@ -28,7 +28,9 @@ from smalti.vocab.terms import IRI
 
 LOCAL = LocalBackend()
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
-VARIANTS: list[dict[str, str]] = [{}, {"partitioning": "relaxed"}, {"dimensionality": "single"}]
+VARIANTS: list[dict[str, str]] = [
+    {}, {"partitioning": "relaxed"}, {"partitioning": "improved"}, {"dimensionality": "single"},
+]  # fmt: skip
 
 
 def verified(found: Made, folder: Path, hierarchies: dict[str, DeclaredHierarchy]) -> None:

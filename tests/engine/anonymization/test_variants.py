@@ -35,7 +35,8 @@ RELAXED = [
     {"partitioning": "relaxed"},
     {"partitioning": "relaxed", "cutScore": "entropy", "fragmentColumn": "city"},
 ]
-VARIANTS = [*CUT_ELSEWHERE, *RELAXED, {"dimensionality": "single"}]
+IMPROVED = {"partitioning": "improved"}
+VARIANTS = [*CUT_ELSEWHERE, *RELAXED, {"dimensionality": "single"}, IMPROVED, IMPROVED]
 
 
 @contextmanager
@@ -93,7 +94,9 @@ def test_outputs_verify_and_fragments_change_nothing(
 
 @pytest.mark.parametrize("one_row_each", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    "words", every(3, [*CUT_ELSEWHERE, *RELAXED]), ids=lambda words: "-".join(words.values())
+    "words",
+    [*every(3, [*CUT_ELSEWHERE, *RELAXED]), pytest.param(IMPROVED, marks=pytest.mark.slow)],
+    ids=lambda words: "-".join(words.values()),
 )
 def test_fragments_that_exist_publish_the_same_bytes(
     words: dict[str, str], one_row_each: bool, tmp_path: Path
@@ -138,7 +141,11 @@ def are_alike(found: Made, table: People) -> bool:
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("words", "one_row_each"),
-    [pytest.param(CUT_ELSEWHERE[3], False, marks=pytest.mark.slow), (RELAXED[0], True)],
+    [
+        pytest.param(CUT_ELSEWHERE[3], False, marks=pytest.mark.slow),
+        (RELAXED[0], True),
+        pytest.param(IMPROVED, False, marks=pytest.mark.slow),
+    ],
 )
 def test_spark_publishes_the_same_bytes(
     spark: object, words: dict[str, str], one_row_each: bool, tmp_path: Path
@@ -240,11 +247,12 @@ TOLD = {
     "entropy": "strict, multidimensional: the median of the quasi-identifier with the largest entropy",
     "city": "; a table of more than 256 distinct combinations is cut along city first",
     "relaxed": "relaxed, multidimensional: the cut with the least loss in partitions of at most 256",
+    "improved": "; then combinations move between classes where that loses less, so that classes may",
     "single": "strict, single-dimensional: domains of quasi-identifiers are cut",
 }
 
 
-@pytest.mark.parametrize("words", [*CUT_ELSEWHERE[:3], RELAXED[0], {"dimensionality": "single"}])
+@pytest.mark.parametrize("words", [*CUT_ELSEWHERE[:3], RELAXED[0], IMPROVED, {"dimensionality": "single"}])
 def test_a_plan_says_what_the_policy_says(words: dict[str, str], tmp_path: Path) -> None:
     plan, default = planned(tmp_path / "this", words), planned(tmp_path / "that", {})
     (value,) = words.values()
