@@ -423,14 +423,14 @@ def test_a_word_of_another_place_or_action_is_refused(written: Json, help_: str)
 def test_words_that_no_run_understands_are_named_with_their_places() -> None:
     wanted = transformation(
         anonymize([
-            *K_MAP, s("algorithm", "incognito"), of_column("ZIP", s("outputForm", "prefix")),
+            *K_MAP, s("algorithm", "incognito"), of_column("ZIP", s("outputForm", "median")),
             refinement("fileFormat", "eq", "text/csv"),
         ])
     )  # fmt: skip
     found = unimplemented_words(wanted)
     assert [name for name, _ in found] == [
-        "the method `k-map`", "the algorithm `incognito`", "`odrl:fileFormat`", "`smalti:outputForm`",
-        "`smalti:population`",
+        "the method `k-map`", "the algorithm `incognito`", "`odrl:fileFormat`",
+        "`median` of `smalti:outputForm`", "`smalti:population`",
     ]  # fmt: skip
     assert all(where.line > 0 for _, where in found)
     assert len({where.line for _, where in found[2:]}) == 3

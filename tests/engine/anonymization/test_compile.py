@@ -185,14 +185,14 @@ def test_words_that_no_transform_heeds_are_refused_by_name_and_all_at_once(tmp_p
     share = Comparison(
         IRI(SMALTI + "suppressionLimit"), Operator.LTEQ, (Number(Decimal("0.1")),), where=HERE
     )
-    form = Comparison(IRI(SMALTI + "outputForm"), Operator.EQ, (Text("prefix"),), where=HERE)
+    form = Comparison(IRI(SMALTI + "outputForm"), Operator.EQ, (Text("mean"),), where=HERE)
     column = Comparison(COLUMN, Operator.EQ, (Named(IRI(f"{TARGET}/age")),), where=HERE)
     with pytest.raises(SmaltiError) as caught:
         compiled(
             tmp_path, method="k-map", algorithm="incognito",
             parameters=(share, Logical(LogicalOperator.AND, (column, form), HERE)),
         )  # fmt: skip
-    for name in ("k-map", "incognito", "smalti:suppressionLimit", "smalti:outputForm"):
+    for name in ("k-map", "incognito", "smalti:suppressionLimit", "mean` of `smalti:outputForm"):
         assert f"`{name}` is not implemented yet" in str(caught.value)
 
 
