@@ -138,7 +138,11 @@ def are_alike(found: Made, table: People) -> bool:
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("words", "one_row_each"),
-    [pytest.param(CUT_ELSEWHERE[3], False, marks=pytest.mark.slow), (RELAXED[0], True)],
+    [
+        pytest.param(CUT_ELSEWHERE[3], False, marks=pytest.mark.slow),
+        pytest.param({"outputForm": "prefix"}, False, marks=pytest.mark.slow),
+        (RELAXED[0], True),
+    ],
 )
 def test_spark_publishes_the_same_bytes(
     spark: object, words: dict[str, str], one_row_each: bool, tmp_path: Path
