@@ -30,6 +30,8 @@ from smalti.policy.model.model import (
     Bound,
     ColumnReference,
     Comparison,
+    Logical,
+    LogicalOperator,
     Named,
     Number,
     Operator,
@@ -40,7 +42,7 @@ from smalti.policy.model.model import (
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import MISSING, Integers
 from smalti.transforms.values.texts import Codebook, make_codebook
-from smalti.vocab.terms import ANONYMIZE, IRI, SMALTI
+from smalti.vocab.terms import ANONYMIZE, COLUMN, IRI, OUTPUT_FORM, SMALTI
 
 TARGET = IRI("http://example.com/people")
 HEADER = ("who", "note", "age", "born", "city", "illness", "spend")
@@ -119,9 +121,13 @@ def permission(table: People, words: Mapping[str, str] = MappingProxyType({})) -
     )  # fmt: skip
 
 
-def _parameter(name: str, value: str) -> Comparison:
+def _parameter(name: str, value: str) -> Comparison | Logical:
     if name in {"suppressionLimit", "alpha"}:
         return Comparison(IRI(SMALTI + name), Operator.LTEQ, (Number(Decimal(value)),), where=HERE)
+    if name == "outputForm":
+        city = Comparison(COLUMN, Operator.EQ, (Named(IRI(f"{TARGET}/city")),), where=HERE)
+        form = Comparison(OUTPUT_FORM, Operator.EQ, (Text(value),), where=HERE)
+        return Logical(LogicalOperator.AND, (city, form), HERE)
     text = Named(IRI(f"{TARGET}/{value}")) if name == "fragmentColumn" else Text(value)
     return Comparison(IRI(SMALTI + name), Operator.EQ, (text,), where=HERE)
 

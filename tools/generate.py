@@ -479,10 +479,6 @@ def _short(iri: str) -> str:
     return f"`{iri}`"
 
 
-def _status(word: words.Word) -> str:
-    return "" if word.implemented else "not run yet"
-
-
 def _properties(iris: Iterable[str]) -> str:
     """A list of properties with their meanings; remarks are left out."""
     kept = [iri for iri in sorted(iris, key=_by_vocabulary) if iri not in ALL_REMARKS]
@@ -573,7 +569,7 @@ def _purpose_tree() -> str:
 
 def _operand(word: words.Word) -> tuple[str, ...]:
     operators = ", ".join(f"`{name}`" for name in sorted(word.operators))
-    return (_short(word.iri), operators, _range(word), word.meaning, _status(word))
+    return (_short(word.iri), operators, _range(word), word.meaning, word.status)
 
 
 def _range(word: words.Word) -> str:
@@ -597,7 +593,7 @@ def _values() -> Iterable[str]:
         yield _table(
             ("name" if named else "word", "meaning", "status"),
             (
-                (f"`{word.name}`" if named else _short(word.iri), word.meaning, _status(word))
+                (f"`{word.name}`" if named else _short(word.iri), word.meaning, word.status)
                 for word in words.words(kind)
             ),
         )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from smalti.transforms.base import FINEST, CutScore, LatticeTerms, Requirement
@@ -37,6 +38,28 @@ class UnorderedAttribute:
     def penalty(self, counts: Integers) -> Integers:
         """What holding so many distinct values costs, from 0 to SCALE; one value costs nothing."""
         return (counts * SCALE // self.size) * (counts > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixedAttribute(OrderedAttribute):
+    """Texts that are published as the prefix that a class shares.
+
+    Texts with a common prefix stand side by side in bytewise order, so cuts are those of a line on which
+    the values have equal distances; the loss of a label counts all values that begin with it.
+    """
+
+    texts: pa.Array
+    """By code, from 1: distinct, in bytewise order."""
+
+    @classmethod
+    def of(cls, texts: pa.Array) -> "PrefixedAttribute":
+        """The attribute of some texts.
+
+        Args:
+            texts: distinct, in bytewise order.
+        """
+        places = np.arange(len(texts), dtype=np.int64) * SCALE // max(len(texts) - 1, 1)
+        return cls(np.concatenate((np.array([-SCALE], np.int64), places)), texts)
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,8 @@ class Word:
     """A regular expression for the whole of a name, where the range is `NAME` and open; empty: any line."""
     implemented: bool = False
     """Whether `run` implements it."""
+    later: frozenset[str] = frozenset()
+    """Of an implemented word, the names that `run` does not implement yet."""
     actions: frozenset[IRI] = frozenset()
     """The actions that it refines; empty for words that are not refinements."""
     methods: frozenset[str] = frozenset()
@@ -118,6 +120,14 @@ class Word:
         """The smallest whole number allowed, where the range is whole numbers and there is one."""
         least = self.limits.minimum
         return int(least) if self.range is Range.INTEGER and least is not None else None
+
+    @property
+    def status(self) -> str:
+        """What of it `run` does not implement yet, in words; empty: nothing."""
+        if not self.implemented:
+            return "not run yet"
+        later = ", ".join(f"`{name}`" for name in self.names if name in self.later)
+        return f"{later} not run yet" if later else ""
 
     @property
     def name(self) -> str:
@@ -206,6 +216,7 @@ class _Details(TypedDict, total=False):
     names: tuple[str, ...]
     form: str
     implemented: bool
+    later: frozenset[str]
     actions: frozenset[IRI]
     methods: frozenset[str]
     algorithms: frozenset[str]
@@ -311,7 +322,7 @@ _ANONYMIZE = (
     _s("outputForm", "how a generalised value is written", _EQ, Range.NAME,
        names=("range", "set", "prefix", "node", "mean", "median"), methods=_CLASSES | _MASKING,
        algorithms=frozenset({"mondrian", "incognito", "mdav", "generalization", "global-recoding"}),
-       scope=Scope.EITHER),
+       scope=Scope.EITHER, implemented=True, later=frozenset({"mean", "median"})),
     _s("labelBounds", "whether a range's ends are values of the class, or come from public bounds and cuts",
        _EQ, Range.NAME, names=("observed", "region"), methods=_CLASSES | _MASKING,
        algorithms=frozenset({"mondrian", "incognito", "mdav", "generalization", "global-recoding"}),

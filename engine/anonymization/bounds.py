@@ -180,7 +180,7 @@ class _Models:
         """The parameters that are about models, each column by the IRI that the plan has for it."""
         columns = {normalised_column(column.iri): column.iri for column in self.sensitive}
         for parameter in self.wanted.parameters:
-            column, comparison = _parts(parameter)
+            column, comparison = parameter_parts(parameter)
             if comparison is None or comparison.operand not in _OF_MODELS:
                 continue
             iri = None if column is None else columns.get(normalised_column(column))
@@ -240,7 +240,7 @@ class _Models:
         return Fraction(min(number, bound))
 
 
-def _parts(parameter: Condition) -> tuple[IRI | None, Comparison | None]:
+def parameter_parts(parameter: Condition) -> tuple[IRI | None, Comparison | None]:
     """The column that a parameter is for, and the parameter without it."""
     if isinstance(parameter, Comparison):
         return None, parameter

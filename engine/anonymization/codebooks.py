@@ -1,6 +1,7 @@
 """The values of a plan's columns as codes: in their order, or in that of the hierarchy that is declared."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
@@ -20,11 +21,11 @@ from smalti.engine.plan.hierarchies import (
     Stated,
     hierarchy_of,
 )
-from smalti.engine.plan.plan import Column, Plan
+from smalti.engine.plan.plan import Column, OutputForm, Plan
 from smalti.engine.tables.description import Description
 from smalti.errors import DataError, InternalError
 from smalti.transforms.base import Datatype
-from smalti.transforms.problem import HierarchicalAttribute, Integers
+from smalti.transforms.problem import HierarchicalAttribute, Integers, PrefixedAttribute
 from smalti.transforms.values.hierarchical_codes import with_hierarchy
 from smalti.transforms.values.hierarchy import (
     HierarchyError,
@@ -73,6 +74,8 @@ def codebook_of(
         raise DataError(
             f"column `{name}`", f"a value is not a valid {said.datatype}", "the plan's datatype"
         ) from None
+    if said.form is OutputForm.PREFIX:
+        return replace(book, attribute=PrefixedAttribute.of(book.texts))
     if said.hierarchy is None:
         return book
     declared = hierarchy_of(said.hierarchy, hierarchies.get(name))

@@ -7,6 +7,7 @@ from typing import Final
 
 from smalti.engine.anonymization.bounds import ChosenBounds, chosen_bounds
 from smalti.engine.anonymization.codebooks import column_ladders
+from smalti.engine.anonymization.output_forms import stated_forms
 from smalti.engine.backends.faults import cell, first_fault
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import (
@@ -119,7 +120,7 @@ def compile_plan(
     _refuse_suppression(wanted)
     compiler = _Compiler(wanted, source, table, circumstances.respondents)
     granted = compiler.granted_rows(circumstances)
-    columns = compiler.columns(circumstances.withheld)
+    columns = stated_forms(wanted, compiler.columns(circumstances.withheld), compiler.problems)
     respondent = compiler.respondent(columns)
     sensitive = tuple(column for column in columns if column.role is Role.SENSITIVE)
     bounds = chosen_bounds(wanted, sensitive, circumstances.asks, compiler.problems)

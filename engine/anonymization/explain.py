@@ -15,7 +15,7 @@ from smalti.engine.plan.notices import (
     shortened,
     warning_lines,
 )
-from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn, Role, Write
+from smalti.engine.plan.plan import Column, OneRowEach, OutputForm, Plan, RespondentColumn, Role, Write
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE, counts_rows
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.transforms.base import Datatype
@@ -166,7 +166,9 @@ def _what(plan: Plan, column: Column) -> str:
             f"generalised to nodes of a hierarchy ({column.hierarchy.kind},"
             f" {column.hierarchy.levels} levels above the values{derived})"
         )
-    form = "sets of values" if column.datatype is Datatype.STRING else "ranges"
+    form = "ranges"
+    if column.datatype is Datatype.STRING:
+        form = "sets of values" if column.is_published_as_sets else "common prefixes"
     return f"generalised to {form} ({column.datatype}, {source})"
 
 
@@ -214,22 +216,18 @@ def notices_in(plan: Plan) -> tuple[Notice, ...]:
 
 
 def _of_sets(plan: Plan) -> Iterator[Notice]:
-    sets = [
-        column
-        for column in plan.read.columns
-        if column.role is Role.QUASI_IDENTIFIER
-        and not column.is_published_as_ranges
-        and column.hierarchy is None
-    ]
-    guessed = tuple(column.name for column in sets if column.is_inferred)
-    if sets:
-        text = "sets list every value of a class, exactly"
-        yield Notice(text, tuple(column.name for column in sets))
-    nodes = tuple(
-        column.name
-        for column in plan.read.columns
-        if column.role is Role.QUASI_IDENTIFIER and column.hierarchy is not None
+    generalised = [column for column in plan.read.columns if column.role is Role.QUASI_IDENTIFIER]
+    sets = tuple(column.name for column in generalised if column.is_published_as_sets)
+    prefixes = tuple(column.name for column in generalised if column.form is OutputForm.PREFIX)
+    guessed = tuple(
+        column.name for column in generalised if column.is_inferred and column.datatype is Datatype.STRING
     )
+    if sets:
+        yield Notice("sets list every value of a class, exactly", sets)
+    if prefixes:
+        text = "a prefix is all that the texts of a class share; a class of equal texts shows that text"
+        yield Notice(text, prefixes)
+    nodes = tuple(column.name for column in generalised if column.hierarchy is not None)
     if nodes and not plan.apply.transform.generalises_whole_domains:
         text = "a class with some of a node's children lists them, values too where these are its children"
         yield Notice(text, nodes)

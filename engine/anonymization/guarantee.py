@@ -11,7 +11,7 @@ from smalti.engine.anonymization.stated_requirements import (
 )
 from smalti.engine.plan.guarantees import DATASET, Json
 from smalti.engine.plan.kinds import Kind
-from smalti.engine.plan.plan import Column, Plan, Role
+from smalti.engine.plan.plan import Column, OutputForm, Plan, Role
 from smalti.engine.plan.published_columns import DeclaredType, LabelForm, PublishedColumn
 from smalti.transforms.base import Datatype, Guarantee
 from smalti.transforms.requirements.distribution_judge import shown
@@ -117,9 +117,7 @@ def text_columns(plan: Plan) -> tuple[str, ...]:
     return tuple(
         column.name
         for column in plan.read.columns
-        if column.role is Role.QUASI_IDENTIFIER
-        and not column.is_published_as_ranges
-        and column.hierarchy is None
+        if column.role is Role.QUASI_IDENTIFIER and column.is_published_as_sets
     )
 
 
@@ -133,6 +131,8 @@ def label_forms(plan: Plan) -> tuple[ColumnForm, ...]:
 def _form_of(column: Column) -> LabelForm:
     if column.hierarchy is not None:
         return LabelForm.NODES
+    if column.form is OutputForm.PREFIX:
+        return LabelForm.PREFIXES
     return LabelForm.RANGES if column.is_published_as_ranges else LabelForm.SETS
 
 

@@ -78,8 +78,7 @@ def foreseen(plan: Plan, table: StagedTable) -> tuple[str, ...]:
         column.name
         for column in plan.read.columns
         if column.role is Role.QUASI_IDENTIFIER
-        and not column.is_published_as_ranges
-        and column.hierarchy is None
+        and column.is_published_as_sets
         and guarantee.k > MOST_GROWTH
         and len(table.texts(column.name)) > MOST_GROWTH
     ]

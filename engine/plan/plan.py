@@ -46,6 +46,13 @@ class ModelFormat(StrEnum):
     """The weights of a network, and a description of it; numbers and text only."""
 
 
+class OutputForm(StrEnum):
+    """How a generalised value is written where the policy asks for another form than its datatype's."""
+
+    PREFIX = "prefix"
+    """Texts as the prefix that those of a class share."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of the input."""
@@ -62,11 +69,18 @@ class Column:
     """IANA name: the zone of date-times that state none."""
     hierarchy: ColumnHierarchy | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
     """Of a quasi-identifier that is generalised along one; None: as its datatype says."""
+    form: OutputForm | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """Of a quasi-identifier; None: nodes along a hierarchy, ranges of ordered values, sets of texts."""
 
     @property
     def is_published_as_ranges(self) -> bool:
         """Whether its labels are ranges, if it is generalised; otherwise they are sets."""
         return self.datatype.is_ordered and self.hierarchy is None
+
+    @property
+    def is_published_as_sets(self) -> bool:
+        """Whether its labels are sets of exact texts, if it is generalised."""
+        return not self.datatype.is_ordered and self.hierarchy is None and self.form is None
 
 
 @dataclass(frozen=True, slots=True)

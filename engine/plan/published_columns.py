@@ -15,6 +15,7 @@ class LabelForm(StrEnum):
     SETS = "sets of exact values"
     NODES = "nodes of a hierarchy"
     """Alone or in sets, which are written as those of values."""
+    PREFIXES = "common prefixes"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents, inspect, text_batches
 from smalti.errors import DataError, SmaltiError, UsageError, raise_all
 from smalti.transforms.base import Datatype
-from smalti.transforms.values.label_reading import check_ranges, read_ranges, read_sets
+from smalti.transforms.values.label_reading import check_ranges, read_prefixes, read_ranges, read_sets
 from smalti.transforms.values.texts import ValueFormError, check_values, infer_datatype
 from smalti.transforms.values.typed_values import TooManyDigitsError, typed_bounds, typed_values
 
@@ -55,7 +55,8 @@ def published_table(source: Source, stated: Sequence[PublishedColumn], reading: 
 
     Returns:
         In the order of the file: of a column `x` that is generalised to ranges `x.low`, `x.high`, `x.mid`
-        and `x.missing`; of one that is generalised to sets `x.values` and `x.missing`; of any other `x`.
+        and `x.missing`; of one that is generalised to sets `x.values` and `x.missing`; of one that is
+        generalised to prefixes `x.prefix`, `x.exact` and `x.missing`; of any other `x`.
 
     Raises:
         DataError: a file cannot be read as its format says, holds something else than labels where these
@@ -183,6 +184,8 @@ def _typed(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
             return _ranges(column, texts, reading)
         case LabelForm.SETS | LabelForm.NODES:
             return _sets(texts, reading)
+        case LabelForm.PREFIXES:
+            return _prefixes(texts, reading)
         case _:
             assert_never(column.form)
 
@@ -226,6 +229,16 @@ def _sets(texts: _Texts, reading: Reading) -> Columns:
     return [
         (f"{texts.name}{reading.separator}values", pa.chunked_array(parts, _LIST)),
         (f"{texts.name}{reading.separator}missing", _missing(texts, sets.or_missing)),
+    ]
+
+
+def _prefixes(texts: _Texts, reading: Reading) -> Columns:
+    prefixes = read_prefixes(texts.texts)
+    prefix = texts.spread(prefixes.texts).cast(pa.string())
+    return [
+        (f"{texts.name}{reading.separator}prefix", prefix),
+        (f"{texts.name}{reading.separator}exact", texts.spread(prefixes.is_whole)),
+        (f"{texts.name}{reading.separator}missing", _missing(texts, prefixes.or_missing)),
     ]
 
 

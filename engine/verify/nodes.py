@@ -29,7 +29,7 @@ from smalti.engine.plan.hierarchies import (
     Stated,
     hierarchy_of,
 )
-from smalti.engine.plan.plan import Column
+from smalti.engine.plan.plan import Column, OutputForm
 from smalti.engine.verify.columns import MISSING, TEXT, Coded, Codes, broken
 from smalti.engine.verify.labels import (
     Claims,
@@ -39,6 +39,7 @@ from smalti.engine.verify.labels import (
     read_text_label,
 )
 from smalti.engine.verify.labels import coverage as coverage_by_value
+from smalti.engine.verify.prefixes import prefix_coverage
 from smalti.errors import DataError
 from smalti.transforms.base import Datatype
 
@@ -71,12 +72,14 @@ class NodeCoverage(Coverage):
 def coverage(
     column: Column, original: Coded, published: Coded, hierarchy: DeclaredHierarchy | None = None
 ) -> Coverage:
-    """Read all labels of a column, along its hierarchy where the plan has one.
+    """Read all labels of a column, in the form that the plan has for it.
 
     Raises:
         GuaranteeError: a label is not of the grammar, or the hierarchy is not that of the plan.
         DataError: an original is not of its column's datatype, or has no place in the hierarchy.
     """
+    if column.form is OutputForm.PREFIX:
+        return prefix_coverage(column, original, published)
     if column.hierarchy is None:
         return coverage_by_value(column, original, published)
     hierarchy = _of_plan(column, hierarchy)

@@ -12,6 +12,7 @@ from smalti.policy.model.model import (
     Condition,
     Logical,
     LogicalOperator,
+    Text,
     Where,
 )
 from smalti.policy.read.columns import read_column
@@ -88,6 +89,9 @@ def unimplemented_words(anonymization: Anonymization) -> tuple[tuple[str, Where]
         word = BY_IRI.get(comparison.operand)
         if word is None or not word.implemented:
             refused.append((f"`{shortened(comparison.operand)}`", comparison.where))
+        elif later := word.later.intersection(map(_name_of, comparison.values)):
+            listed = ", ".join(f"`{name}`" for name in sorted(later))
+            refused.append((f"{listed} of `{shortened(comparison.operand)}`", comparison.where))
     return tuple(dict.fromkeys(refused))
 
 
@@ -102,6 +106,10 @@ def unimplemented_limits(constraints: Iterable[Condition]) -> tuple[tuple[str, W
             if word is not None and not word.implemented:
                 refused.append((f"`{shortened(condition.operand)}`", condition.where))
     return tuple(dict.fromkeys(refused))
+
+
+def _name_of(value: object) -> str | None:
+    return value.text if isinstance(value, Text) else None
 
 
 def _comparison_of(parameter: Condition) -> Comparison:

@@ -32,7 +32,8 @@ def read_published(path: AnyPath, *, as_: str = "arrow", **choices: Unpack[Readi
     A column `Age` that was generalised to ranges becomes `Age.low` and `Age.high` (both ends included),
     `Age.mid`, half way between them, and `Age.missing`: whether the value may be missing. Where nothing but
     missing values were published, the first three are null. A column `City` that was generalised to sets
-    becomes `City.values`, a list of the texts that it may be, and `City.missing`. All other columns keep
+    becomes `City.values`, a list of the texts that it may be, and `City.missing`; one
+    that was generalised to prefixes `City.prefix`, `City.exact` and `City.missing`. All other columns keep
     their names. `docs/labels.md` states the types.
 
     It reads, and does NOT verify: neither the digests of files, nor that they keep what the certificate

@@ -170,8 +170,7 @@ def _plain(text: str) -> str:
 
 def _of_actions() -> str:
     rows = [
-        (f"`{word.name}`", _takes(word), word.word.meaning, "" if word.word.implemented else "not run yet")
-        for word in WORDS.values()
+        (f"`{word.name}`", _takes(word), word.word.meaning, word.word.status) for word in WORDS.values()
     ]
     head = ("word", "a value alone means", "meaning", "")
     return f"## What a method, a training or an audit requires\n\n{_table(head, rows)}"

@@ -19,6 +19,7 @@ TEXT_LIST: Final = pa.large_list(pa.large_string())
 _RANGE: Final = r"(?s)^\[(?P<low>[^\[\]|]+?)\.\.(?P<high>[^\[\]|]+)(?P<end>\|?)\]$"
 _ITEM: Final = r"(?:[^\\|{}]|\\[\\|{}])+"
 _SET: Final = re.compile(rf"\{{({_ITEM}(?:\|{_ITEM})*)(\|?)\}}", re.DOTALL)
+_PREFIX: Final = re.compile(r"\[(.*)\*(\|?)\]", re.DOTALL)
 _PIECE: Final = re.compile(r"\\(.)|(\|)|([^\\|]+)", re.DOTALL)
 
 
@@ -39,6 +40,18 @@ class TextSets:
 
     texts: pa.Array
     """Of the type `TEXT_LIST`; bytewise ascending, at least one in each."""
+    or_missing: pa.Array
+    """Whether the value may also be missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPrefixes:
+    """What the texts of each label begin with."""
+
+    texts: pa.Array
+    """Large strings."""
+    is_whole: pa.Array
+    """Whether the value is this text, and no longer one."""
     or_missing: pa.Array
     """Whether the value may also be missing."""
 
@@ -101,6 +114,37 @@ def read_sets(labels: pa.Array) -> TextSets:
         pa.array([texts for texts, _ in read], TEXT_LIST),
         pa.array([missing for _, missing in read], pa.bool_()),
     )
+
+
+def read_prefixes(labels: pa.Array) -> TextPrefixes:
+    r"""The prefixes of the labels of a text column that is published so.
+
+    Args:
+        labels: large strings, none of them missing or empty.
+
+    Raises:
+        ValueFormError: some label is not of the grammar.
+
+    >>> found = read_prefixes(pa.array(["[10*|]", "\\[x]", "d"], pa.large_string()))
+    >>> found.texts.to_pylist(), found.is_whole.to_pylist(), found.or_missing.to_pylist()
+    (['10', '[x]', 'd'], [False, True, True], [True, False, False])
+    """
+    read = [_read_prefix(label) for label in labels.to_pylist()]
+    return TextPrefixes(
+        pa.array([text for text, _, _ in read], pa.large_string()),
+        pa.array([is_whole for _, is_whole, _ in read], pa.bool_()),
+        pa.array([missing for _, _, missing in read], pa.bool_()),
+    )
+
+
+def _read_prefix(label: str) -> tuple[str, bool, bool]:
+    match = _PREFIX.fullmatch(label)
+    if match is not None:
+        return match[1], False, match[2] == "|"
+    if label[:1] == "{":
+        raise ValueFormError
+    (text,), _ = _read_text(label)
+    return text, True, False
 
 
 def _read_text(label: str) -> tuple[list[str], bool]:

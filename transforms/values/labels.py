@@ -7,6 +7,8 @@ r"""The labels of generalised values: one grammar, for every engine and output f
 ``{a|b}``             strings: one of these, in bytewise order
 ``{a|b|}``            one of these, or missing
 (empty)               missing
+``[a*]``              strings, where the policy asks for prefixes (`prefixes`): one that begins with this
+``[a*|]``             the same, or missing
 ``node``              of a column with a hierarchy: any value of this node; the root also covers missing
 ``{node|node|}``      any value of one of these nodes, or missing
 ====================  =======================================================================
@@ -22,9 +24,10 @@ import pyarrow.compute as pc
 
 from smalti.errors import InternalError
 from smalti.transforms.base import Datatype
-from smalti.transforms.problem import MISSING, Flags, HierarchicalAttribute, Integers
-from smalti.transforms.values.by_class import distinct_codes, extremes
+from smalti.transforms.problem import MISSING, Flags, HierarchicalAttribute, Integers, PrefixedAttribute
+from smalti.transforms.values.by_class import class_ends, distinct_codes, extremes
 from smalti.transforms.values.hierarchy import Hierarchy
+from smalti.transforms.values.prefixes import common_prefixes, prefix_labels
 from smalti.transforms.values.texts import Codebook
 
 _TEXT = pa.large_string()
@@ -62,7 +65,7 @@ def set_labels(texts: pa.Array, sets: pa.LargeListArray, or_missing: Flags) -> p
     """
     sizes = pc.list_value_length(sets).to_numpy(zero_copy_only=False)
     is_braced = (sizes > 1) | or_missing
-    labels = _alone(texts).take(pc.list_element(sets, 0))
+    labels = _single_labels(texts).take(pc.list_element(sets, 0))
     inside = pc.replace_substring_regex(texts, r"([\\|{}])", r"\\\1")
     starts = np.concatenate(([0], np.cumsum(sizes[is_braced])))
     items = inside.take(sets.filter(pa.array(is_braced)).flatten())
@@ -71,6 +74,12 @@ def set_labels(texts: pa.Array, sets: pa.LargeListArray, or_missing: Flags) -> p
     )
     end = pc.if_else(pa.array(or_missing[is_braced]), _constant("|}"), _constant("}"))
     return pc.replace_with_mask(labels, pa.array(is_braced), _concatenated(_constant("{"), joined, end))
+
+
+def _single_labels(texts: pa.Array) -> pa.Array:
+    """The labels of single strings."""
+    marked = pc.match_substring_regex(texts, r"^[\[{\\]")
+    return pc.if_else(marked, _concatenated(_constant("\\"), texts), texts)
 
 
 def _concatenated(*texts: pa.Array | pa.Scalar) -> pa.Array:
@@ -91,18 +100,22 @@ def class_labels(book: Codebook, codes: Integers, classes: Integers) -> pa.Array
     """
     if book.hierarchy is not None:
         return node_labels(book, codes, classes).cast(pa.string())
+    if isinstance(book.attribute, PrefixedAttribute):
+        return _class_prefixes(book.texts, codes, classes).cast(pa.string())
     of_kind = _class_sets if book.datatype is Datatype.STRING else _class_ranges
     return of_kind(book.texts, codes, classes).cast(pa.string())
 
 
 def _class_ranges(texts: pa.Array, codes: Integers, classes: Integers) -> pa.Array:
-    count = int(classes.max()) + 1
-    low, high = extremes(codes, classes, count)
-    with_missing, none_present = low == MISSING, high == MISSING
-    if np.any(with_missing):
-        low, _ = extremes(np.where(codes == MISSING, len(texts) + 1, codes), classes, count)
-    low_texts, high_texts = (texts.take(pa.array(ends - 1, mask=none_present)) for ends in (low, high))
-    return range_labels(low_texts, high_texts, with_missing)
+    ends = class_ends(codes, classes, texts)
+    return range_labels(ends.low_texts, ends.high_texts, ends.with_missing)
+
+
+def _class_prefixes(texts: pa.Array, codes: Integers, classes: Integers) -> pa.Array:
+    ends = class_ends(codes, classes, texts)
+    labels = prefix_labels(common_prefixes(ends.low_texts, ends.high_texts), ends.with_missing)
+    is_single = pa.array((ends.low == ends.high) & ~ends.with_missing)
+    return pc.if_else(is_single, _single_labels(ends.low_texts), labels)
 
 
 def _class_sets(texts: pa.Array, codes: Integers, classes: Integers) -> pa.Array:
@@ -130,12 +143,7 @@ def level_labels(book: Codebook, level: int) -> pa.Array:
     labels = book.hierarchy.labels[level].cast(_TEXT)
     if level < len(book.hierarchy.labels) - 1:  # node 0 is the missing value below the root
         labels = pc.if_else(pa.array(np.arange(len(labels)) == 0), pa.scalar(None, _TEXT), labels)
-    return _alone(labels).cast(pa.string())
-
-
-def _alone(texts: pa.Array) -> pa.Array:
-    marked = pc.match_substring_regex(texts, r"^[\[{\\]")
-    return pc.if_else(marked, _concatenated(_constant("\\"), texts), texts)
+    return _single_labels(labels).cast(pa.string())
 
 
 def node_labels(book: Codebook, codes: Integers, classes: Integers) -> pa.Array:

@@ -5,15 +5,18 @@ from fractions import Fraction
 import numpy as np
 
 from smalti.transforms.problem import (
+    MISSING,
     SCALE,
     Attribute,
     Flags,
     HierarchicalAttribute,
     Integers,
     OrderedAttribute,
+    PrefixedAttribute,
     Problem,
 )
-from smalti.transforms.values.by_class import distinct_codes, extremes
+from smalti.transforms.values.by_class import class_ends, distinct_codes, extremes
+from smalti.transforms.values.prefixes import common_prefixes, counts_below
 
 
 def certainty_penalties(problem: Problem, classes: Integers) -> tuple[Fraction, ...]:
@@ -21,9 +24,9 @@ def certainty_penalties(problem: Problem, classes: Integers) -> tuple[Fraction, 
 
     Xu et al., "Utility-Based Anonymization Using Local Recoding", KDD 2006, Definition 2: a range is
     charged its share of the domain, a set its share of the distinct values, a single value nothing.
-    Nodes of a hierarchy are charged the share of the distinct values under them.
-    A range that may also be missing is charged the whole domain. The mean over attributes is the
-    global certainty penalty (GCP, Ghinita et al., VLDB 2007).
+    Nodes of a hierarchy are charged the share of the distinct values under them, prefixes that of those
+    that begin with them. A range or a prefix that may also be missing is charged the whole domain. The
+    mean over attributes is the global certainty penalty (GCP, Ghinita et al., VLDB 2007).
     """
     return tuple(certainty_penalty(problem, i, classes) for i in range(len(problem.attributes)))
 
@@ -61,9 +64,12 @@ def attribute_penalties(attribute: Attribute, codes: Integers, classes: Integers
         classes: by tuple: its class, from 0; each occurs.
     """
     count = int(classes.max()) + 1
-    if isinstance(attribute, OrderedAttribute):
+    penalties: Integers
+    if isinstance(attribute, PrefixedAttribute):
+        penalties = _prefix_penalties(attribute, codes, classes)
+    elif isinstance(attribute, OrderedAttribute):
         low, high = extremes(attribute.positions[codes], classes, count)
-        penalties: Integers = np.minimum(high - low, SCALE)
+        penalties = np.minimum(high - low, SCALE)
     elif isinstance(attribute, HierarchicalAttribute):
         low, high = extremes(codes, classes, count)
         below = attribute.below(low, high)[classes]
@@ -74,4 +80,12 @@ def attribute_penalties(attribute: Attribute, codes: Integers, classes: Integers
     else:
         held = np.bincount(distinct_codes(codes, classes)[0], minlength=count)
         penalties = (held * SCALE // attribute.size) * (held > 1)
+    return penalties
+
+
+def _prefix_penalties(attribute: PrefixedAttribute, codes: Integers, classes: Integers) -> Integers:
+    ends = class_ends(codes, classes, attribute.texts)
+    covered = counts_below(attribute.texts, common_prefixes(ends.low_texts, ends.high_texts))
+    charged = covered * SCALE // max(len(attribute.texts), 1) * (ends.low != ends.high)
+    penalties: Integers = np.where(ends.with_missing & (ends.high != MISSING), SCALE, charged)
     return penalties

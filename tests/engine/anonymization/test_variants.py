@@ -145,6 +145,7 @@ def are_alike(found: Made, table: People) -> bool:
         pytest.param(CUT_ELSEWHERE[3], False, marks=pytest.mark.slow),
         (RELAXED[0], True),
         pytest.param(IMPROVED, False, marks=pytest.mark.slow),
+        pytest.param({"outputForm": "prefix"}, False, marks=pytest.mark.slow),
     ],
 )
 def test_spark_publishes_the_same_bytes(

@@ -1,0 +1,86 @@
+"""How a policy wants generalised values to be written: `smalti:outputForm`, for all columns or for one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from smalti.engine.anonymization.bounds import parameter_parts
+from smalti.engine.plan.plan import Column, OutputForm, Role
+from smalti.errors import PlanError, SmaltiError
+from smalti.policy.model.column_iris import normalised_column
+from smalti.policy.model.model import Anonymization, Comparison, Text, Where
+from smalti.vocab.terms import IRI, OUTPUT_FORM
+
+_NEEDS: Final = {
+    "range": "numbers or times without a hierarchy",
+    "set": "texts without a hierarchy",
+    "prefix": "texts without a hierarchy",
+    "node": "a column with a hierarchy",
+}
+"""By form, the columns that have it."""
+
+
+def stated_forms(
+    wanted: Anonymization, columns: tuple[Column, ...], problems: list[SmaltiError]
+) -> tuple[Column, ...]:
+    """The same columns, with the forms that a policy states; that of a column precedes that of all.
+
+    A form that a column has anyway changes nothing, not even the plan's digest.
+
+    Args:
+        wanted: by the policy; its words are implemented.
+        columns: of the plan.
+        problems: takes a `PlanError` for each form that does not fit its column.
+    """
+    of_all: tuple[str, Where] | None = None
+    of_columns: dict[IRI, tuple[str, Where]] = {}
+    for parameter in wanted.parameters:
+        iri, stated = parameter_parts(parameter)
+        match stated:
+            case Comparison(operand=operand, values=(Text(name),), where=where) if operand == OUTPUT_FORM:
+                if iri is None:
+                    of_all = name, where
+                else:
+                    of_columns[normalised_column(iri)] = name, where
+    formed = []
+    for column in columns:
+        own = of_columns.pop(normalised_column(column.iri), None)
+        if column.role is not Role.QUASI_IDENTIFIER:
+            problems += [_not_generalised(own[1])] if own else []
+            formed.append(column)
+        else:
+            formed.append(_formed(column, own or of_all, problems))
+    problems += [_not_generalised(where) for _, where in of_columns.values()]
+    return tuple(formed)
+
+
+def _formed(column: Column, stated: tuple[str, Where] | None, problems: list[SmaltiError]) -> Column:
+    if stated is None:
+        return column
+    name, where = stated
+    if name not in _forms_of(column):
+        has = ", ".join(f"`{form}`" for form in _forms_of(column))
+        problems.append(
+            PlanError(
+                str(where),
+                f"the output form is `{name}`, which the column `{column.name}` cannot have",
+                f"{_NEEDS[name]}; this column has {has}",
+                "state another form for this column, or its datatype or hierarchy in the description",
+            )
+        )
+    return replace(column, form=OutputForm.PREFIX) if name == OutputForm.PREFIX else column
+
+
+def _forms_of(column: Column) -> Sequence[str]:
+    if column.hierarchy is not None:
+        return ("node",)
+    return ("range",) if column.is_published_as_ranges else ("set", "prefix")
+
+
+def _not_generalised(where: Where) -> PlanError:
+    return PlanError(
+        str(where),
+        "`smalti:outputForm` is stated for a column that is not generalised",
+        "a column under `mosaicrown:quasi-identifier`",
+        "list the column there, or remove the parameter",
+    )
