@@ -465,6 +465,10 @@ Row = Mapping[IRI, int | None]
 rows: st.SearchStrategy[Row] = st.fixed_dictionaries(
     {column: st.none() | st.integers(0, 7) for column in (AGE, CITY)}
 )
+whole_rows: st.SearchStrategy[Row] = st.fixed_dictionaries(
+    {column: st.integers(0, 7) for column in (AGE, CITY)}
+)
+"""Without a missing value: what no value satisfies is the filter's own matter."""
 
 
 def row_satisfies(row: Row, condition: Condition) -> bool:

@@ -212,6 +212,20 @@ def test_the_order_of_tuples_and_the_names_of_respondents_do_not_matter() -> Non
     law()
 
 
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_the_right_tuples_are_suppressed_at_the_lowest_node(order: list[int]) -> None:
+    """Naive: classes are numbered in ascending order of values, tuples stand in the engine's order."""
+    problem = make_problem([((0,), 0, ()), ((0,), 1, ()), ((1,), 0, ())], False, k=2, l=1, cut_threshold=0)
+    shuffled = renamed(problem, order)
+    found = full_domain(shuffled, (Levels.all_or_nothing(2),), Fraction(1, 2), Measure.NON_UNIFORM_ENTROPY)
+    assert found is not None
+    assert found.node == (0,)
+    published = {
+        int(code): int(number) for code, number in zip(shuffled.codes[:, 0], found.classes, strict=True)
+    }
+    assert published == {0: 0, 1: SUPPRESSED}
+
+
 # --- Where pruning both ways fails
 
 

@@ -76,7 +76,7 @@ class Tables:
     def of(self, node: Node) -> RolledUp:
         """The table of a node."""
         source = self._smallest_below(node)
-        if source.node == node:
+        if source.node == node and source is not self.bottom:  # whose tuples stand in the problem's order
             return source
         table = self._rolled_up(source, node)
         count = len(table.rows)

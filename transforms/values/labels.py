@@ -197,7 +197,8 @@ def _holds_each_child(  # noqa: PLR0913, PLR0917 (of this module)
     """By class: whether it holds a value of each child of its lowest node; a missing value is no child."""
     held = np.bincount(owners[~is_missing], minlength=len(low))
     first, last = attribute.first(above, low), attribute.last(above, high)
-    first = np.maximum(first, 1)  # the missing value, at the root
+    most = attribute.nodes.shape[1] - 1  # 0 where all values are missing
+    first = np.minimum(np.maximum(first, 1), most)  # the missing value, at the root
     children = attribute.nodes[below, last] - attribute.nodes[below, first] + 1
     whole: Integers = held == children
     return whole

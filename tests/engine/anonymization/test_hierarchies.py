@@ -88,6 +88,13 @@ def test_cuts_go_between_children_and_a_whole_node_has_its_own_label(tmp_path: P
     assert labels == {"1004*", "1005*", "2000*", "3000*"}
 
 
+def test_a_column_without_any_value_has_a_hierarchy_all_the_same(tmp_path: Path) -> None:
+    rows = [[f"p{i}", "x", "", "", "", f"i{i}", "1.50"] for i in range(2)]
+    done = make(LOCAL, People(rows, 2, 1, 0, one_row_each=True), tmp_path / "run", hierarchies=ALONG)
+    assert done is not None
+    assert [row[:3] for row in done.rows] == [["", "", ""]] * 2
+
+
 def test_a_plan_has_the_digest_of_a_hierarchy_and_of_no_value(tmp_path: Path) -> None:
     table = customers(["Rome"] * 4)
     with_cities = make(LOCAL, table, tmp_path / "a", hierarchies={"city": DeclaredHierarchy(CITIES)})

@@ -21,9 +21,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from effort import every
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from effort import every
 from shell import (
     CUSTOMER,
     HEADER,
