@@ -23,6 +23,7 @@ from smalti.engine.plan.kinds import granted_kind
 from smalti.engine.plan.known_columns import KnownColumns
 from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.plan.published_columns import LabelForm
 from smalti.engine.plan.reports import OwnerReport
 from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import scratch_stage
@@ -215,7 +216,12 @@ class _Attempt:
                 raise DeniedOnDataError(produced)
             report = self.capability.report_of_rows(produced.report)
             output = stage.output / file_name(plan.write.output, OutputFormat.CSV)
-            return _kept(plan, report, output), produced.notices
+            by_value = [
+                column.name
+                for column in self.capability.guarantee(plan).published
+                if column.form in (LabelForm.RANGES, LabelForm.SETS)
+            ]
+            return _kept(plan, report, output, by_value), produced.notices
 
     def variation(self, granted: Granted, varied: Varied) -> Variation:
         """The same with another number in what is granted; the policy itself stays as it is."""
@@ -232,13 +238,19 @@ class _Attempt:
 # --- What is kept of an output
 
 
-def _kept(plan: AnyPlan, report: OwnerReport, output: Path) -> Tried:
-    """What a try shows of a verified output: a few rows, and how many show single values."""
-    generalised = [loss.column for loss in report.losses]
+def _kept(plan: AnyPlan, report: OwnerReport, output: Path, by_value: Sequence[str]) -> Tried:
+    """What a try shows of a verified output: a few rows, and how many show single values.
+
+    Args:
+        plan: of the output.
+        report: for its owner.
+        output: the file.
+        by_value: the columns whose labels are values, ranges or sets of them; a node may look like a value.
+    """
     wanted = {report.rows_out * place // ROWS_SHOWN for place in range(ROWS_SHOWN)}
     records = _records(output)
     header = next(records)
-    places = [header.index(name) for name in generalised]
+    places = [header.index(name) for name in by_value]
     single, rows = dict.fromkeys(places, 0), []
     for number, record in enumerate(records):
         for place in places:
@@ -246,7 +258,7 @@ def _kept(plan: AnyPlan, report: OwnerReport, output: Path) -> Tried:
             single[place] += bool(label) and not label.startswith(_BEGINS_SEVERAL)
         if number in wanted:
             rows.append(record)
-    shares = tuple(ExactShare(name, single[place]) for name, place in zip(generalised, places, strict=True))
+    shares = tuple(ExactShare(name, single[place]) for name, place in zip(by_value, places, strict=True))
     return Tried(plan, report, shares, header, tuple(rows))
 
 
