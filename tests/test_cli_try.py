@@ -42,6 +42,16 @@ def prepare(folder: Path, **changes: Any) -> Path:
     return small_policy(folder, **changes)
 
 
+def test_the_best_that_is_possible_goes_to_the_owner_alone(tmp_path: Path) -> None:
+    policy = prepare(tmp_path, k=("gteq", 13))
+    tried = smalti("try", policy, *binding(tmp_path), cwd=tmp_path)
+    assert "that has 12 respondents; illness: l = 4" in " ".join(tried.err.split())
+    ran = smalti("run", *request(tmp_path / "people.csv"), policy, "--out", "out", cwd=tmp_path)
+    assert (tried.code, ran.code) == (1, 1)
+    assert "cannot meet k-anonymity with k = 13" in " ".join(ran.err.split())
+    assert "12" not in ran.err
+
+
 def published(folder: Path) -> list[list[str]]:
     with (folder / "anonCustomer.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file))
@@ -115,6 +125,7 @@ def test_numbers_are_varied_and_the_policy_stays(tmp_path: Path) -> None:
     assert weaker.tried.report.loss < stronger.tried.report.loss
     assert impossible.tried is None
     assert "cannot meet k-anonymity with k = 13" in impossible.problem
+    assert impossible.problem.endswith("in one class: that has 12 respondents; illness: l = 4")
     assert "states no l" in other.problem
     shown = smalti("try", policy, *binding(tmp_path), "--vary", "k=2,13", cwd=tmp_path)
     lines = shown.out.splitlines()

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from smalti.engine.anonymization.attainable import attainable
 from smalti.engine.anonymization.codebooks import NO_HIERARCHIES, Hierarchies, codebook_of, tree_of
 from smalti.engine.anonymization.fragments import Fragments
 from smalti.engine.anonymization.label_sizes import check_labels, label_bytes
@@ -71,19 +72,16 @@ def execute(
     """
     phase("frequencies")
     algorithm = algorithm_of(plan.apply.transform)
-    loss = _execute_in_fragments(
-        plan, Fragments(plan, algorithm, table, hierarchies), table, output, link, phase
-    )
+    fragments = Fragments(plan, algorithm, table, hierarchies)
+    loss = _execute_in_fragments(plan, fragments, table, output, link, phase)
     if loss is not None:
         return loss
-    weighs = weighs_values(plan.apply.transform.guarantee.requirements)
-    frequencies = table.frequencies(plan, counts_values=weighs)
-    problem, books = _problem(plan, frequencies, hierarchies)
+    problem, books, frequencies = _whole(plan, table, hierarchies)
     problem, tuple_of = _merged(problem, books)
     phase("generalise")
     generalised = algorithm.generalised(problem)
     if generalised is None:
-        raise _cannot_be_met(plan)
+        raise _cannot_be_met(plan, problem)
     phase("write")
     recoding, warnings = _recoding(plan, table, problem, books, generalised)
     classes = generalised.portions.classes[tuple_of]
@@ -99,7 +97,12 @@ def execute(
 
 
 def _execute_in_fragments(
-    plan: Plan, fragments: Fragments, table: StagedTable, output: Path, link: Path, phase: Phase
+    plan: Plan,
+    fragments: Fragments,
+    table: StagedTable,
+    output: Path,
+    link: Path,
+    phase: Phase,
 ) -> InformationLoss | None:
     """The same from facts, with several kernels; None where one kernel takes the frequency table."""
     most, algorithm = 1, algorithm_of(plan.apply.transform)
@@ -111,7 +114,7 @@ def _execute_in_fragments(
     phase("generalise")
     penalties = fragments.generalise()
     if penalties is None:
-        raise _cannot_be_met(plan)
+        raise _cannot_be_met(plan, _whole(plan, table, fragments.hierarchies)[0])
     phase("write")
     warnings = check_labels(plan, table, fragments.label_bytes)
     fragments.write(output, link)
@@ -119,19 +122,30 @@ def _execute_in_fragments(
     return InformationLoss(named, warnings)
 
 
-def _cannot_be_met(plan: Plan) -> GuaranteeError:
+def _whole(
+    plan: Plan, table: StagedTable, hierarchies: Hierarchies
+) -> tuple[Problem, list[Codebook], Frequencies]:
+    """The frequency table of all rows."""
+    weighs = weighs_values(plan.apply.transform.guarantee.requirements)
+    frequencies = table.frequencies(plan, counts_values=weighs)
+    return *_problem(plan, frequencies, hierarchies), frequencies
+
+
+def _cannot_be_met(plan: Plan, problem: Problem) -> GuaranteeError:
     """Says which rule, not by how much: the requester is not to learn figures from a refusal."""
     promised = plan.apply.transform.guarantee
     judges = judges_of(promised.requirements)
     rule = f"{promised.model} with {' and '.join(judge.parameters for judge in judges if judge.parameters)}"
     if plan.apply.transform.sensitive and judges[-1].parameters is None:
         rule += f", with {judges[-1].rule}"
-    return GuaranteeError(
+    refusal = GuaranteeError(
         plan.read.target,
         f"the data cannot meet {rule}, even with everything in one class",
         "at least k respondents, and enough different sensitive values among them",
         "ask the data's owner, who can bind more data or offer a policy with lower bounds",
     )
+    refusal.attainable = attainable(problem, plan.apply.transform.sensitive)
+    return refusal
 
 
 def _recoding(

@@ -49,7 +49,7 @@ class Fragments:
     ) -> None:
         transform = plan.apply.transform
         self._plan, self._table, self._transform = plan, table, transform
-        self._hierarchies = hierarchies
+        self.hierarchies = hierarchies
         self._algorithm, self._cut_terms = algorithm, transform.cut_terms
         self._names = transform.quasi_identifiers
         self._who = (
@@ -167,7 +167,7 @@ class Fragments:
         return f"JOIN {relation} ON {STAGED}.{column} = {relation}.c"
 
     def _book(self, name: str, texts: pa.Array, *, has_missing: bool) -> Codebook:
-        return codebook_of(self._plan, name, texts, self._hierarchies, has_missing=has_missing)
+        return codebook_of(self._plan, name, texts, self.hierarchies, has_missing=has_missing)
 
     def generalise(self) -> tuple[Fraction, ...] | None:
         """Run the kernel on each fragment.

@@ -165,6 +165,8 @@ def _tried_out(
     attempt = _Attempt(request, registry, backend, decision, capability)
     try:
         tried, notices = attempt.result(granted)
+    except GuaranteeError as refused:
+        raise _for_owner(refused) from None
     except DeniedOnDataError as refused:
         return Trial(decision=deny_afterwards(registry, decision, refused.reason))
     variations = tuple(attempt.variation(granted, varied) for varied in vary)
@@ -229,10 +231,22 @@ class _Attempt:
             other = self.capability.varied(granted.permission, varied.word, varied.number)
             tried, _ = self.result(replace(granted, permission=other))
         except (PlanError, GuaranteeError) as refused:
-            return Variation(varied, None, refused.problem)
+            problem = (
+                _for_owner(refused).problem if isinstance(refused, GuaranteeError) else refused.problem
+            )
+            return Variation(varied, None, problem)
         except DeniedOnDataError as denied:
             return Variation(varied, None, denied.reason.text)
         return Variation(varied, tried)
+
+
+def _for_owner(refused: GuaranteeError) -> GuaranteeError:
+    """The refusal with the best that the data can meet, where that is known: a try is for its owner."""
+    if not refused.attainable:
+        return refused
+    best = "; ".join(refused.attainable)
+    problem = f"{refused.problem}: that has {best}"
+    return GuaranteeError(refused.where, problem, "bounds that the data can meet", "lower them")
 
 
 # --- What is kept of an output

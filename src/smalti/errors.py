@@ -57,6 +57,9 @@ class PlanError(SmaltiError):
 class GuaranteeError(SmaltiError):
     """A promise that this data cannot meet, or that an output does not meet."""
 
+    attainable: tuple[str, ...] = ()
+    """For the data's owner alone, and no part of the message: the best that the data can meet."""
+
 
 class DataError(SmaltiError):
     """Input data that cannot be read as its description states."""
