@@ -75,6 +75,8 @@ def _duckdb(path: Path, table: str | None) -> Iterator[Reader]:
         except duckdb.Error:
             raise _unreadable(path, "DuckDB") from None
         (schema, name), is_view = _chosen_of(path, names, "main", table)
+        if is_view and _has_recursive_views(connection):
+            raise _no_rows(f"{path.name}#{name}")
         # A view has no order of its own.
         query = f"SELECT * FROM {quoted(schema, name)}{' ORDER BY ALL' if is_view else ''}"
 
@@ -112,9 +114,15 @@ def _no_rows(where: str) -> DataError:
     return DataError(
         where,
         "the table or view cannot be read",
-        "a table, or a view of tables of the same file",
+        "a table, or a view of tables of the same file, and no recursive view in it",
         "copy its rows into a table",
     )
+
+
+def _has_recursive_views(connection: Any) -> bool:
+    """Whether a view of the file may have rows without end."""
+    views = "SELECT 1 FROM duckdb_views() WHERE NOT internal AND sql LIKE '%WITH RECURSIVE %' LIMIT 1"
+    return bool(connection.execute(views).fetchall())
 
 
 def _names_in_duckdb(connection: Any) -> dict[Name, bool]:
@@ -135,6 +143,7 @@ def _sqlite(path: Path, table: str | None) -> Iterator[Reader]:
         try:
             connection.execute("PRAGMA query_only = true")
             connection.execute("PRAGMA trusted_schema = false")
+            connection.set_authorizer(_without_recursion)
             rows = connection.execute(
                 "SELECT name, type = 'view' FROM sqlite_schema WHERE type IN ('table', 'view')"
                 " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -149,9 +158,14 @@ def _sqlite(path: Path, table: str | None) -> Iterator[Reader]:
             raise DataError(
                 f"{path.name}#{name}",
                 "the table cannot be read",
-                "text in UTF-8, and an intact file",
-                "export it",
+                "text in UTF-8, an intact file, and no recursive view",
+                "copy its rows into a table, or export it",
             ) from None
+
+
+def _without_recursion(action: int, *_: str | None) -> int:
+    """A view that is defined by itself may have rows without end."""
+    return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_RECURSIVE else sqlite3.SQLITE_OK
 
 
 def _chosen_of(path: Path, names: dict[Name, bool], default: str, table: str | None) -> tuple[Name, bool]:

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -330,6 +331,21 @@ def test_equal_numbers_of_sqlite_are_one_text(tmp_path: Path) -> None:
         connection.executemany("INSERT INTO t VALUES (?)", [(10**17,), (1e17,), (1e-5,), (0,), (-0.0,)])
     connection.close()
     assert read(place, tmp_path) == f"id\n{10**17}\n{10**17}\n0.00001\n0\n0\n"
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_a_view_without_end_is_refused(kind: str, tmp_path: Path) -> None:
+    place = tmp_path / f"t.{kind}"
+    connect = sqlite3.connect if kind == "sqlite" else duckdb.connect
+    with closing(connect(str(place))) as connection:  # type: ignore[operator]
+        connection.execute("CREATE TABLE t (a INTEGER)")
+        connection.execute("INSERT INTO t VALUES (1)")
+        connection.execute("CREATE VIEW plain AS SELECT * FROM t")
+        endless = "WITH RECURSIVE n(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) SELECT a FROM n"
+        connection.execute(f"CREATE VIEW endless AS {endless}")
+        connection.commit()
+    assert "no recursive view" in refusal(TableIn(place, "endless"), tmp_path)
+    assert read(TableIn(place, "t"), tmp_path) == "a\n1\n"
 
 
 def test_numbers_that_duckdb_hands_out_as_others_are_refused(tmp_path: Path) -> None:
