@@ -45,7 +45,7 @@ Claims = tuple[tuple[IRI, Name], ...]
 
 def read_beside(policy: Node, reading: Reading) -> None:
     """Read the nodes beside a policy that describe assets and parties: memberships, and claims."""
-    used = _places_of_names(policy)
+    used = _places_of_names(policy) if policy.beside else {}
     for node in policy.beside:
         if defines_action(node):
             continue
@@ -68,7 +68,7 @@ def claims_on(policy: Node, uid: IRI) -> Claims:
         for top in (policy, *policy.beside)
         for node in nodes_below(top)
         for word in CLAIMS
-        if (name := _subject(node)) is not None and uid in _names(node.get(word))
+        if uid in _names(node.get(word)) and (name := _subject(node)) is not None
     }
     return tuple((part, name) for (part, _), name in claims.items())
 
@@ -90,8 +90,9 @@ def _reference(name: Name) -> Node:
 
 
 def _names(prop: Property | None) -> frozenset[str]:
-    values = prop.values if prop is not None else ()
-    return frozenset(v.name.iri for v in values if isinstance(v, Node) and v.name is not None)
+    if prop is None:
+        return frozenset()
+    return frozenset(v.name.iri for v in prop.values if isinstance(v, Node) and v.name is not None)
 
 
 def _subject(node: Node) -> Name | None:
