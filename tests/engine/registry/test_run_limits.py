@@ -463,10 +463,10 @@ def test_a_run_takes_the_k_and_l_that_prohibitions_were_judged_by(
         if number is not None
     }
     problems: list[SmaltiError] = []
-    taken = chosen_bounds(wanted, [Fact(*one) for one in asked.items()], problems)
+    taken = chosen_bounds(wanted, (), [Fact(*one) for one in asked.items()], problems)
     judged = requested_parameters(transformation(wanted), asked)
     if problems:
         return
-    assert judged[K] == (Number(Decimal(taken[0])),)
-    assert judged.get(L, (Number(Decimal(1)),)) == (Number(Decimal(taken[1])),)
-    assert taken[0] >= taken[1]
+    assert judged[K] == (Number(Decimal(taken.k)),)
+    assert judged.get(L, (Number(Decimal(1)),)) == (Number(Decimal(taken.l)),)
+    assert taken.k >= taken.l
