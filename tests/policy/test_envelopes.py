@@ -496,6 +496,30 @@ def test_no_party_and_no_asset_of_an_envelope_is_lost_with_its_namespace(named: 
     assert [party.iri for party in right.permissions[0].assignees] == [CONSUMER]
 
 
+@pytest.mark.parametrize(
+    ("name", "word", "written"),
+    [
+        ("EDC, its vocabulary", "policy", "Policy"),
+        ("EDC, prefixes", "edc:policy", "edc:POLICY"),
+        ("protocol, agreement", "agreement", "Agreement"),
+        ("DCAT", "hasPolicy", "haspolicy"),
+        ("catalogue", "dataset", "Dataset"),
+        ("EDC, agreement", "providerId", "ProviderID"),
+        ("EDC, request", "counterPartyId", "CounterPartyId"),
+        ("catalogue", "participantId", "participantid"),
+    ],
+)
+def test_a_word_of_an_envelope_in_another_case_is_told_the_right_one(
+    name: str, word: str, written: str
+) -> None:
+    document = {written if key == word else key: value for key, value in ENVELOPES[name].items()}
+    (finding,) = read(document).errors
+    right = word.rpartition(":")[2]
+    assert (finding.code, finding.where.pointer, finding.help) == (
+        "P342", f"/{written}", f"write `{right}`",
+    )  # fmt: skip
+
+
 def test_a_policy_that_is_only_named_beside_another_one_is_an_error() -> None:
     document = deepcopy(ENVELOPES["protocol, offer"])
     document["offer"] = [document["offer"], {"@id": "urn:x:q"}]
