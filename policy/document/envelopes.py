@@ -199,7 +199,12 @@ def _enclosed(
         if meaning in _POLICIES:
             about = tuple(_dataset(source, here.terms, findings)) if meaning == HAS_POLICY else ()
             all_stated = _joined(stated, about, findings)
-            for policy in _described(member):
+            policies = [*_described(member)]
+            if meaning != HAS_POLICY and len(policies) > 1:
+                message = f"{quoted(member.key.text)} contains {len(policies)} policies, where one is meant"
+                help_ = "write each policy into a document of its own"
+                findings.error("P342", policies[1].place, message, help_)
+            for policy in policies:
                 yield Enclosed(policy, inner.terms, inner.contexts, all_stated)
         elif meaning in _CONTAINERS:
             yield from _in_container(member, inner, findings, depth, is_catalogue=meaning == _CATALOGUE)

@@ -235,6 +235,18 @@ def test_where_one_policy_is_meant_an_envelope_with_two_is_refused() -> None:
         require(read(ENVELOPES["catalogue"]))
 
 
+@pytest.mark.parametrize(
+    ("name", "word"), [("EDC, its vocabulary", "policy"), ("protocol, agreement", "agreement")]
+)
+def test_a_member_that_means_one_policy_holds_no_second_one(name: str, word: str) -> None:
+    document = ENVELOPES[name]
+    second = {**document[word], "@id": "urn:x:q"}
+    for both in ([document[word], second], {"@set": [document[word], second]}):
+        (finding,) = read({**document, word: both}).errors
+        assert finding.code == "P342"
+        assert finding.message == f"`{word}` contains 2 policies, where one is meant"
+
+
 def test_an_envelope_without_a_policy_is_no_policy() -> None:
     document = {
         "@context": [DSP],
