@@ -24,7 +24,7 @@ from smalti.policy.document.context import (
 )
 from smalti.policy.document.expansion import BASE
 from smalti.policy.document.nodes import Name, Stated
-from smalti.policy.document.unread import items_of, report_unread
+from smalti.policy.document.unread import items_of, report_look_alikes, report_unread
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.model.iris import respelled
 from smalti.policy.text.json_text import JsonArray, JsonObject, JsonString, JsonValue, Member
@@ -93,7 +93,7 @@ class _Around:
 
 
 def enclosed_policies(source: JsonObject, findings: Findings) -> list[Enclosed] | None:
-    """The policies inside an envelope; None where the object is no envelope.
+    """The policies inside an envelope; None where the object is no envelope, and does not look like one.
 
     Args:
         source: an object at the top of a document.
@@ -101,8 +101,10 @@ def enclosed_policies(source: JsonObject, findings: Findings) -> list[Enclosed] 
     """
     quiet = findings.apart()
     around = _entered(source, _Around(Terms()), quiet)
-    if around is None or not _is_envelope(source, around[0]):
+    if around is None:
         return None
+    if not _is_envelope(source, around[0]):
+        return [] if report_look_alikes(source, findings) else None
     enclosed = list(_enclosed(source, _Around(Terms()), findings, 0))
     stated = {(each.part, each.name.written) for policy in enclosed for each in policy.stated}
     report_unread(source, [each.policy for each in enclosed], stated, findings)
@@ -197,7 +199,12 @@ def _enclosed(
         if meaning in _POLICIES:
             about = tuple(_dataset(source, here.terms, findings)) if meaning == HAS_POLICY else ()
             all_stated = _joined(stated, about, findings)
-            for policy in _described(member):
+            policies = [*_described(member)]
+            if meaning != HAS_POLICY and len(policies) > 1:
+                message = f"{quoted(member.key.text)} contains {len(policies)} policies, where one is meant"
+                help_ = "write each policy into a document of its own"
+                findings.error("P342", policies[1].place, message, help_)
+            for policy in policies:
                 yield Enclosed(policy, inner.terms, inner.contexts, all_stated)
         elif meaning in _CONTAINERS:
             yield from _in_container(member, inner, findings, depth, is_catalogue=meaning == _CATALOGUE)

@@ -3,7 +3,7 @@
 A policy that is not read may prohibit; a party or a target that is not read would be anybody, or anything.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from smalti.policy.findings.findings import Findings, quoted
@@ -58,6 +58,14 @@ _NAMING: Final = {_local("consumerId"): ASSIGNEE, _local("assetId"): TARGET}
 _SPELLED: Final = {_local(word): f"`{word}`" for word in ("consumerId", "assetId")}
 
 
+_OF_PROVIDERS: Final = {word.casefold(): word for word in ("providerId", "participantId", "counterPartyId")}
+"""Words of connectors for the assigner; ids of other things are spelled like them, but for underscores."""
+_HOLDERS: Final = {
+    word.casefold(): word for word in ("policy", "offer", "agreement", "hasPolicy", "dataset", "catalog")
+}
+"""Words of envelopes in which policies stand."""
+
+
 def _is_of_rules(word: str) -> bool:
     """Whether a word, by its name or by its prefix, may be ODRL's for what is said of rules."""
     is_odrl = respelled(word).startswith((ODRL, "odrl:"))
@@ -91,12 +99,47 @@ def report_unread(
             message = f"{word} does not state whom or what the policies of this document are about, here"
             help_ = f"write {_SPELLED[_local(member.key.text)]} of `{EDC}`, beside the policy"
             findings.error("P342", member.key.place, message, help_)
+        elif not has_errors and (right := _other_case(member.key.text, _OF_PROVIDERS)):
+            message = f"{word} does not state whose the policies of this document are"
+            findings.error("P342", member.key.place, message, f"write `{right}`")
         values = items_of(member.value)
         holds_policies = _local(member.key.text) == _POLICIES or any(id(value) in own for value in values)
         for value in values if holds_policies else ():
             if id(value) not in own:
                 message = f"a policy in {word} is not read: it is only named, or no dataset has it"
                 findings.error("P342", value.place, message, _HELP)
+
+
+def report_look_alikes(source: JsonObject, findings: Findings) -> bool:
+    """Report members that look like those of an envelope and have policies inside; whether there are any.
+
+    Args:
+        source: an object at the top of a document, which is no envelope.
+        findings: where errors go.
+    """
+    if any(_local(member.key.text) in _RULES for member in source.members):
+        return False
+    alike = [
+        (member.key, right)
+        for member in source.members
+        if (right := _other_case(member.key.text, _HOLDERS)) and _has_policies(member.value)
+    ]
+    for key, right in alike:
+        findings.error(
+            "P342", key.place, f"the policies in {quoted(key.text)} are not read", f"write `{right}`"
+        )
+    return bool(alike)
+
+
+def _has_policies(value: JsonValue) -> bool:
+    return any(_local(member.key.text) in _REPORTED for member in _members(value, frozenset()))
+
+
+def _other_case(word: str, words: Mapping[str, str]) -> str | None:
+    """The word among some that another is but for its case; None: it is none, or is the word itself."""
+    text = word[max(map(word.rfind, ":/#")) + 1 :]
+    right = words.get(text.casefold())
+    return None if right == text else right
 
 
 def _members(value: JsonValue, read: frozenset[int]) -> Iterator[Member]:

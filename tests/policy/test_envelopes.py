@@ -235,6 +235,18 @@ def test_where_one_policy_is_meant_an_envelope_with_two_is_refused() -> None:
         require(read(ENVELOPES["catalogue"]))
 
 
+@pytest.mark.parametrize(
+    ("name", "word"), [("EDC, its vocabulary", "policy"), ("protocol, agreement", "agreement")]
+)
+def test_a_member_that_means_one_policy_holds_no_second_one(name: str, word: str) -> None:
+    document = ENVELOPES[name]
+    second = {**document[word], "@id": "urn:x:q"}
+    for both in ([document[word], second], {"@set": [document[word], second]}):
+        (finding,) = read({**document, word: both}).errors
+        assert finding.code == "P342"
+        assert finding.message == f"`{word}` contains 2 policies, where one is meant"
+
+
 def test_an_envelope_without_a_policy_is_no_policy() -> None:
     document = {
         "@context": [DSP],
@@ -494,6 +506,30 @@ def test_no_party_and_no_asset_of_an_envelope_is_lost_with_its_namespace(named: 
     assert [finding.code for finding in read(document | named).errors] == ["P342"]
     (right,) = policies(read(document | {"edc:consumerId": CONSUMER, "edc:assetId": [T]}))
     assert [party.iri for party in right.permissions[0].assignees] == [CONSUMER]
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "written"),
+    [
+        ("EDC, its vocabulary", "policy", "Policy"),
+        ("EDC, prefixes", "edc:policy", "edc:POLICY"),
+        ("protocol, agreement", "agreement", "Agreement"),
+        ("DCAT", "hasPolicy", "haspolicy"),
+        ("catalogue", "dataset", "Dataset"),
+        ("EDC, agreement", "providerId", "ProviderID"),
+        ("EDC, request", "counterPartyId", "CounterPartyId"),
+        ("catalogue", "participantId", "participantid"),
+    ],
+)
+def test_a_word_of_an_envelope_in_another_case_is_told_the_right_one(
+    name: str, word: str, written: str
+) -> None:
+    document = {written if key == word else key: value for key, value in ENVELOPES[name].items()}
+    (finding,) = read(document).errors
+    right = word.rpartition(":")[2]
+    assert (finding.code, finding.where.pointer, finding.help) == (
+        "P342", f"/{written}", f"write `{right}`",
+    )  # fmt: skip
 
 
 def test_a_policy_that_is_only_named_beside_another_one_is_an_error() -> None:
