@@ -5,14 +5,21 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from smalti.engine.anonymization.bounds import ChosenBounds, chosen_bounds
 from smalti.engine.anonymization.codebooks import column_ladders
 from smalti.engine.anonymization.output_forms import stated_forms
+from smalti.engine.anonymization.population import (
+    OF_POPULATION,
+    PopulationBinder,
+    refused_beside_population,
+)
 from smalti.engine.backends.faults import cell, first_fault
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import (
     BoundColumns,
-    SaidOfRespondents,
     column_iri,
     refuse_unimplemented,
 )
@@ -118,18 +125,23 @@ def compile_plan(
     refuse_unimplemented(wanted, permission)
     _refuse_budgets(wanted, permission.constraints)
     _refuse_suppression(wanted)
-    compiler = _Compiler(wanted, source, table, circumstances.respondents)
+    if wanted.method in OF_POPULATION:
+        raise_all(refused_beside_population(wanted))
+    compiler = _Compiler(wanted, source, table, circumstances)
     granted = compiler.granted_rows(circumstances)
     columns = stated_forms(wanted, compiler.columns(circumstances.withheld), compiler.problems)
     respondent = compiler.respondent(columns)
     sensitive = tuple(column for column in columns if column.role is Role.SENSITIVE)
     bounds = chosen_bounds(wanted, sensitive, circumstances.asks, compiler.problems)
     columns = compiler.with_trees(columns, bounds.models)
+    population = circumstances.population
+    if population is not None:
+        PopulationBinder(wanted, source, population, compiler.problems).bind(columns, respondent)
     raise_all(compiler.problems)
     kept = tuple(column.name for column in columns if column.role.is_published)
     dropped = tuple(column.name for column in columns if not column.role.is_published)
     return Plan(
-        Read(source.target, columns, respondent),
+        Read(source.target, columns, respondent, None if population is None else population.source.target),
         Select(kept, dropped),
         Apply(_transform(wanted, bounds, columns, options)),
         Write(permission.output, kept, options.output_format, options.rows_per_part),
@@ -189,6 +201,13 @@ def _transform(
             "exact first cuts, because whole domains are cut",
             "leave out --first-cuts",
         )
+    if options.sampled_fragments is not None and wanted.method in OF_POPULATION:
+        raise PlanError(
+            str(wanted.where),
+            "requested first cuts from a sample, but the policy names a population table",
+            "no first cuts, because both tables are cut together",
+            "leave out --first-cuts",
+        )
     if options.sampled_fragments is not None and wanted.algorithm == INCOGNITO:
         raise PlanError(
             str(wanted.where),
@@ -219,6 +238,7 @@ def _transform(
             options.sampled_fragments,
             variant,
             bounds.models,
+            bounds.presence,
         )
     )
 
@@ -245,10 +265,11 @@ class _Compiler(BoundColumns[Anonymization]):
     """Binds columns to roles, and collects problems."""
 
     def __init__(
-        self, wanted: Anonymization, source: Source, table: StagedTable, said: SaidOfRespondents
+        self, wanted: Anonymization, source: Source, table: StagedTable, circumstances: Circumstances
     ) -> None:
+        self._population = circumstances.population
         named = (*wanted.identifiers, *wanted.quasi_identifiers, *wanted.sensitive, *wanted.released)
-        super().__init__(wanted, source, table, said, named)
+        super().__init__(wanted, source, table, circumstances.respondents, named)
 
     def granted_rows(self, circumstances: Circumstances) -> Filter | None:
         """Leave out respondents who withdrew, then the rows that are not granted; return that filter.
@@ -424,9 +445,17 @@ class _Compiler(BoundColumns[Anonymization]):
 
     def _quasi_identifier_type(self, name: str, declared: Datatype | None, zone: str | None) -> Datatype:
         if declared is None:
-            return infer_datatype(self.table.texts(name), zone)
+            return infer_datatype(self._all_texts(name), zone)
         self._refuse_other_values(name, declared, zone)
         return declared
+
+    def _all_texts(self, name: str) -> pa.Array:
+        """The texts of a column in the target, and in the population table where there is one."""
+        texts = self.table.texts(name)
+        if self._population is None or name not in self._population.table.contents.header:
+            return texts
+        others = self._population.table.texts(name)
+        return pc.unique(pa.concat_arrays([texts.cast(pa.large_string()), others.cast(pa.large_string())]))
 
     def _not_of_type(self, name: str, datatype: Datatype, row: int) -> None:
         self.problem(

@@ -1,7 +1,7 @@
 """What a plan has to keep to beside the permission."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from smalti.engine.binding.bound_columns import SaidOfRespondents
 from smalti.engine.plan.plan import OutputFormat, Respondent
@@ -9,6 +9,9 @@ from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
 from smalti.policy.decide.decision import Fact
 from smalti.policy.model.model import Condition
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
+
+if TYPE_CHECKING:
+    from smalti.engine.binding.population import BoundPopulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class Circumstances:
 
     withheld: frozenset[str] = frozenset()
     """The columns whose use is prohibited, by name; what only drops them says so."""
+    population: "BoundPopulation | None" = None
+    """The population table that the permission names."""
 
 
 NO_MORE: Final = Circumstances()

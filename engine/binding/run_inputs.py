@@ -10,6 +10,7 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.known_respondents import check_run, recorded_respondent, requested_respondent
+from smalti.engine.binding.population import BoundPopulation
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.withheld_columns import (
     NOTHING_WITHHELD,
@@ -56,6 +57,12 @@ class RunInput:
     def is_output(self) -> bool:
         """Whether the input is itself an output."""
         return self.circumstances.inherited is not None
+
+    def beside(self, population: BoundPopulation) -> "RunInput":
+        """The same, with the population table that respondents come from as a second input."""
+        circumstances = replace(self.circumstances, population=population)
+        inputs = (*self.inputs, Input(population.source.target, None))
+        return replace(self, inputs=inputs, circumstances=circumstances)
 
 
 @dataclass(frozen=True, slots=True)

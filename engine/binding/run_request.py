@@ -93,6 +93,8 @@ class RunRequest:
     query: Query | None = None
     """What is asked of a release; None: the one release that the policy permits, where it permits one."""
     options: Options = field(default_factory=Options)
+    population: Location | None = None
+    """The data of the population table that the policy names."""
     checkpoint: Path | None = None
     """A private folder in which a training keeps what it has done, for a later run that takes it up."""
     replaces: bool = False
