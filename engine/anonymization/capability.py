@@ -17,6 +17,7 @@ from smalti.engine.anonymization.run_warnings import Inspection, inspect_rows
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import column_iri
+from smalti.engine.binding.bound_population import BoundPopulation
 from smalti.engine.binding.capability import (
     Capability,
     Compiled,
@@ -27,7 +28,6 @@ from smalti.engine.binding.capability import (
     refuse_query,
 )
 from smalti.engine.binding.circumstances import Circumstances
-from smalti.engine.binding.population import BoundPopulation
 from smalti.engine.binding.run_inputs import Granted, check_unchanged
 from smalti.engine.binding.run_record import (
     RunUnder,

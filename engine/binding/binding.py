@@ -124,9 +124,9 @@ def _files_of(version: TargetVersion, source: IRI) -> list[str]:
 
 
 def _refuse_relabelled_input(registry: Registry, source: Source, alike: set[IRI], submitter: IRI) -> None:
-    for known in alike:
+    for alike_iri in alike:
         # Who owns it with others does not get rid of what they prohibit.
-        if known != source.target and registry.ownership.of(known) != {submitter}:
+        if alike_iri != source.target and registry.ownership.of(alike_iri) != {submitter}:
             raise UsageError(
                 source.path.name,
                 "this data is registered under another IRI, which another party owns or co-owns",

@@ -1,17 +1,15 @@
 """What a plan has to keep to beside the permission."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from smalti.engine.binding.bound_columns import SaidOfRespondents
+from smalti.engine.binding.bound_population import BoundPopulation
 from smalti.engine.plan.plan import OutputFormat, Respondent
 from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
 from smalti.policy.decide.decision import Fact
 from smalti.policy.model.model import Condition
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
-
-if TYPE_CHECKING:
-    from smalti.engine.binding.population import BoundPopulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class Circumstances:
 
     withheld: frozenset[str] = frozenset()
     """The columns whose use is prohibited, by name; what only drops them says so."""
-    population: "BoundPopulation | None" = None
+    population: BoundPopulation | None = None
     """The population table that the permission names."""
 
 

@@ -2,21 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from smalti.engine.backends.base import Backend
-from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.binding import check_named_alike
+from smalti.engine.binding.bound_population import BoundPopulation
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.plan.phase import Phase
 from smalti.engine.registry.authority import prohibitions_on
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.bringing import brought
-from smalti.engine.tables.description import Source
 from smalti.engine.tables.disk import private_folder
-from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import UsageError
 from smalti.policy.decide.decision import Reason
 from smalti.policy.decide.decision import Request as DecisionRequest
@@ -24,16 +21,6 @@ from smalti.policy.model.model import Comparison, Named, Permission
 from smalti.vocab.terms import ANONYMIZE, IRI, POPULATION
 
 _WHERE: Final = "population (--population)"
-
-
-@dataclass(frozen=True, slots=True)
-class BoundPopulation:
-    """A population table, staged for one run."""
-
-    source: Source
-    table: StagedTable
-    withdrawn: Withdrawn
-    """Whose rows are left out."""
 
 
 def population_of(permission: Permission) -> IRI | None:

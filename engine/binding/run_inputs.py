@@ -8,9 +8,9 @@ from pathlib import Path
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.bound_population import BoundPopulation
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.known_respondents import check_run, recorded_respondent, requested_respondent
-from smalti.engine.binding.population import BoundPopulation
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.withheld_columns import (
     NOTHING_WITHHELD,

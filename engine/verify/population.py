@@ -105,8 +105,8 @@ def check_population(
         )
         for name, label in zip(names, labels, strict=True)
     ]
-    known, mine = _people(plan, table, respondents)
-    persons = _persons([table.columns[name].codes for name in names], known)
+    theirs, mine = _people(plan, table, respondents)
+    persons = _persons([table.columns[name].codes for name in names], theirs)
     order = np.lexsort([label.codes[first] for label in reversed(labels)])
     of_classes = [label.codes[first][order] for label in labels]
     in_table = _published_people(classes.ids, mine, classes.count)
