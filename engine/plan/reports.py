@@ -121,9 +121,8 @@ class OwnerReport:
             yield f"reached by the worst class: {listed}"
         if (of_population := self.of_population) is not None:
             yield (
-                f"persons of the population table whom a class covers: at least {of_population.least};"
-                f" of them {of_population.least_share:.4g} to {of_population.largest_share:.4g} are in the"
-                " table"
+                f"population: at least {of_population.least} persons in each class, of whom"
+                f" {of_population.least_share:.4g} to {of_population.largest_share:.4g} are in the table"
             )
         yield f"information lost (global certainty penalty): {self.loss:.1%}"
         if self.levels:
