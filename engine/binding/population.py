@@ -17,6 +17,7 @@ from smalti.engine.tables.disk import private_folder
 from smalti.errors import UsageError
 from smalti.policy.decide.decision import Reason
 from smalti.policy.decide.decision import Request as DecisionRequest
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Comparison, Named, Permission
 from smalti.vocab.terms import ANONYMIZE, IRI, POPULATION
 
@@ -73,6 +74,13 @@ def bound_population(
             f"the policy holds classes against the population `{iri}`, and no data is bound to it",
             "the file of the population table",
             "name it with --population",
+        )
+    if normalised_column(iri) == normalised_column(request.target):
+        raise UsageError(
+            str(permission.where),
+            "the population is the target itself, so that all of its persons are in it",
+            "the table of all persons that the respondents come from",
+            "name that table, or state the method k-anonymity",
         )
     _check_authority(request, registry, iri)
     source = brought(iri, request.population, workspace.with_name("population-input"), phase)

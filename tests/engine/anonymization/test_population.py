@@ -238,6 +238,20 @@ def test_a_population_that_is_not_bound_is_refused(tmp_path: Path) -> None:
     assert "no data is bound to it" in refusal(tmp_path, population=None)
 
 
+def test_a_target_is_no_population_of_itself(tmp_path: Path) -> None:
+    some_people(tmp_path)
+    document = policy(tmp_path, K_MAP)
+    document.write_text(document.read_text().replace(EVERYBODY, SICK))
+    assert "the population is the target itself" in refusal(tmp_path, document=document)
+
+
+def test_a_population_beside_another_method_is_refused(tmp_path: Path) -> None:
+    some_people(tmp_path)
+    document = policy(tmp_path, {"method": "k-anonymity", "k": 2})
+    document.write_text(document.read_text().replace(f"population: {EVERYBODY}\n", ""))
+    assert "names no population table" in refusal(tmp_path, document=document)
+
+
 @pytest.mark.parametrize("said", ["respondent: id", "one-row-each: true"])
 def test_a_population_that_lacks_a_respondent_is_refused(tmp_path: Path, said: str) -> None:
     everybody, sick = some_people(tmp_path)
