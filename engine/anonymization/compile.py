@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from smalti.engine.anonymization.bounds import ChosenBounds, chosen_bounds
-from smalti.engine.anonymization.codebooks import column_ladders
+from smalti.engine.anonymization.codebooks import column_ladders, values_without_place
 from smalti.engine.anonymization.output_forms import stated_forms
 from smalti.engine.anonymization.population import (
     OF_POPULATION,
@@ -91,6 +91,8 @@ _CHOICES: Final[Mapping[IRI, tuple[str, type[StrEnum]]]] = {
     CUT_SCORE: ("cut_score", CutScore),
 }
 """Words with a choice of names about how classes are made, each with the field of the transform."""
+_MOST_SHOWN: Final = 20
+"""Values that have no place in a hierarchy, on the owner's terminal."""
 
 
 def compile_plan(
@@ -268,6 +270,7 @@ class _Compiler(BoundColumns[Anonymization]):
         self, wanted: Anonymization, source: Source, table: StagedTable, circumstances: Circumstances
     ) -> None:
         self._population = circumstances.population
+        self._show_values = circumstances.show_values
         named = (*wanted.identifiers, *wanted.quasi_identifiers, *wanted.sensitive, *wanted.released)
         super().__init__(wanted, source, table, circumstances.respondents, named)
 
@@ -421,6 +424,9 @@ class _Compiler(BoundColumns[Anonymization]):
             column_ladders(column, book.texts, hierarchy.stated)
         except DataError as error:
             self.problem(where, error.problem, error.expected, error.way_out)
+            if self._show_values is not None:
+                without = values_without_place(column, book.texts, hierarchy.stated, _MOST_SHOWN)
+                self._show_values(column.name, without)
         return column
 
     def _check_values(self, name: str, declared: Datatype, role: Role, zone: str | None) -> None:

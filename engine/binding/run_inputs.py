@@ -131,6 +131,7 @@ def look_up_input(
         requested_respondent(request, registry),
         recorded_respondent(request, registry, table.contents),
         withheld.names,
+        show_values=request.show_values,
     )
     columns = described_columns(source, table.contents.header, request.owner or request.party)
     return RunInput((Input(source.target, number),), circumstances, now, withheld, columns)

@@ -21,7 +21,7 @@ from smalti.budgeting import budget, forecast
 from smalti.deciding import DEFAULT_REGISTRY, AnyPath, decide, using
 from smalti.engine.arguments import public
 from smalti.engine.backends.base import Backend
-from smalti.engine.binding.circumstances import Options
+from smalti.engine.binding.circumstances import Options, ShowValues
 from smalti.engine.binding.run_request import Outcome, Planned, PolicyDocument, RunRequest, Watch
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn
@@ -381,6 +381,7 @@ def try_out(
     data: Mapping[str, AnyPath | ArrowStream],
     party: str | None = None,
     vary: Sequence[str] = (),
+    show_values: ShowValues | None = None,
     **choices: Unpack[Choices],
 ) -> Trial:
     """Try a policy out on data, for the data's owner: a run that stops before it records anything.
@@ -394,6 +395,8 @@ def try_out(
         party: who would ask, an IRI that is trusted. When not given, whom the policy names.
         vary: numbers to take in the place of the policy's, each such as `k=2,5,10` or `l=2,3`. The policy
             itself stays as it is.
+        show_values: called with a column's name and at most 20 of its values that have no place in its
+            hierarchy, before that is raised as an error, which quotes none. For the owner's eyes.
         **choices: see `Choices`. `registry` is only read; when not given, nothing is known of the data.
             `purpose` is the policy's when not given. `owner` must own the data; where no registry knows the
             data, it is the policy's assigner when not given.
@@ -429,7 +432,7 @@ def try_out(
                 named["owner"] = choices.get("owner") or party
             named["purpose"] = choices.get("purpose") or asked.purpose
             party = party or asked.party
-        wanted = _request(document, data, party, named)
+        wanted = replace(_request(document, data, party, named), show_values=show_values)
         return _try_out(wanted, opened, backend, varied)
 
 
