@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from smalti.engine.anonymization.alike_labels import check_alike, may_break
 from smalti.engine.anonymization.attainable import attainable
 from smalti.engine.anonymization.codebooks import NO_HIERARCHIES, Hierarchies, codebook_of, tree_of
 from smalti.engine.anonymization.fragments import Fragments
@@ -75,7 +76,8 @@ def execute(  # noqa: PLR0913, PLR0917 (a run, and its population)
     """
     phase("frequencies")
     algorithm = algorithm_of(plan.apply.transform)
-    if plan.read.population is None:
+    is_whole = plan.read.population is not None or (may_break(plan) and not algorithm.divides_tuples)
+    if not is_whole:
         fragments = Fragments(plan, algorithm, table, hierarchies)
         loss = _execute_in_fragments(plan, fragments, table, output, link, phase)
         if loss is not None:
@@ -89,6 +91,7 @@ def execute(  # noqa: PLR0913, PLR0917 (a run, and its population)
     phase("write")
     problem = replace(problem, weights=tabled.published)
     recoding, warnings = _recoding(plan, table, problem, books, generalised)
+    check_alike(plan, tabled.problem, generalised.portions, recoding.labels)
     classes = generalised.portions.classes[tabled.tuple_of]
     table.write(plan, replace(recoding, classes=classes), frequencies, output, link)
     kept = (generalised.portions.classes != LEFT_OUT) & (tabled.published > 0)
