@@ -7,7 +7,7 @@ from typing import Final
 
 from smalti.engine.anonymization.bounds import ChosenBounds, chosen_bounds
 from smalti.engine.anonymization.codebooks import column_ladders
-from smalti.engine.anonymization.output_forms import stated_forms
+from smalti.engine.anonymization.output_forms import stated_forms, with_decimals
 from smalti.engine.backends.faults import cell, first_fault
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import (
@@ -125,6 +125,8 @@ def compile_plan(
     sensitive = tuple(column for column in columns if column.role is Role.SENSITIVE)
     bounds = chosen_bounds(wanted, sensitive, circumstances.asks, compiler.problems)
     columns = compiler.with_trees(columns, bounds.models)
+    raise_all(compiler.problems)
+    columns = with_decimals(columns, table, compiler.problems)
     raise_all(compiler.problems)
     kept = tuple(column.name for column in columns if column.role.is_published)
     dropped = tuple(column.name for column in columns if not column.role.is_published)
