@@ -124,10 +124,11 @@ def permission(table: People, words: Mapping[str, str] = MappingProxyType({})) -
 def _parameter(name: str, value: str) -> Comparison | Logical:
     if name in {"suppressionLimit", "alpha"}:
         return Comparison(IRI(SMALTI + name), Operator.LTEQ, (Number(Decimal(value)),), where=HERE)
-    if name == "outputForm":
-        city = Comparison(COLUMN, Operator.EQ, (Named(IRI(f"{TARGET}/city")),), where=HERE)
+    word, _, column = name.partition(".")
+    if word == "outputForm":
+        of = Comparison(COLUMN, Operator.EQ, (Named(IRI(f"{TARGET}/{column or 'city'}")),), where=HERE)
         form = Comparison(OUTPUT_FORM, Operator.EQ, (Text(value),), where=HERE)
-        return Logical(LogicalOperator.AND, (city, form), HERE)
+        return Logical(LogicalOperator.AND, (of, form), HERE)
     text = Named(IRI(f"{TARGET}/{value}")) if name == "fragmentColumn" else Text(value)
     return Comparison(IRI(SMALTI + name), Operator.EQ, (text,), where=HERE)
 

@@ -23,6 +23,13 @@ class CutScore(StrEnum):
     """The median of the attribute with the largest entropy, over the partition's rows, that has one."""
 
 
+class Figure(StrEnum):
+    """What a class is published as where no value of it is to be: one number, or day, for all its rows."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+
+
 class Datatype(StrEnum):
     """What a column's texts mean; the lexical forms are in `smalti.transforms.values.texts`."""
 

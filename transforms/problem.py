@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from smalti.transforms.base import FINEST, CutScore, LatticeTerms, Requirement
+from smalti.transforms.base import FINEST, CutScore, Figure, LatticeTerms, Requirement
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -60,6 +60,21 @@ class PrefixedAttribute(OrderedAttribute):
         """
         places = np.arange(len(texts), dtype=np.int64) * SCALE // max(len(texts) - 1, 1)
         return cls(np.concatenate((np.array([-SCALE], np.int64), places)), texts)
+
+
+@dataclass(frozen=True, slots=True)
+class FigureAttribute(OrderedAttribute):
+    """Numbers or days of which each class is published as a figure; cuts and losses are those of ranges."""
+
+    figure: Figure
+    numbers: Integers | NDArray[np.object_]
+    """By code, from 1: the value in whole units."""
+    places: int
+    """A unit is 10 ** -places; of days, 0."""
+    decimals: int
+    """To which a figure is rounded; of days, 0."""
+    are_days: bool
+    """Whether units are days since 1970-01-01."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +166,47 @@ class SensitiveIncidence:
     """How many rows say so; None where no requirement weighs values."""
     totals: Integers | None = None
     """All rows of the respondent in the whole table; None where each has one, or nothing is weighed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowWeights:
+    """How much rows weigh in a figure: a respondent weighs 1, spread evenly over all its rows in the table.
+
+    Over those in the table, not over those in a class: only then do classes with equal figures have that
+    figure together, too, as readers of the output see them.
+    """
+
+    tuples: Integers
+    rows: Integers
+    """How many rows of the tuple."""
+    totals: Integers
+    """How many rows the respondent of these rows has in the table."""
+
+    @classmethod
+    def one_each(cls, rows: Integers) -> "RowWeights":
+        """Each row is about another person.
+
+        Args:
+            rows: by tuple.
+        """
+        return cls(np.arange(len(rows)), rows, np.ones_like(rows))
+
+    @classmethod
+    def by_respondent(cls, tuples: Integers, respondents: Integers, rows: Integers) -> "RowWeights":
+        """Rows of respondents.
+
+        Args:
+            tuples: of each group of rows.
+            respondents: numbered from 0; the groups of each are all its rows.
+            rows: how many they are.
+        """
+        of_person = np.zeros(int(respondents.max(initial=-1)) + 1, np.int64)
+        np.add.at(of_person, respondents, rows)
+        return cls(tuples, rows, of_person[respondents])
+
+    def of_merged(self, tuple_of: Integers) -> "RowWeights":
+        """The same of tuples that stand for several; `tuple_of` says by tuple which does for it."""
+        return RowWeights(tuple_of[self.tuples], self.rows, self.totals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -322,7 +322,7 @@ _ANONYMIZE = (
     _s("outputForm", "how a generalised value is written", _EQ, Range.NAME,
        names=("range", "set", "prefix", "node", "mean", "median"), methods=_CLASSES | _MASKING,
        algorithms=frozenset({"mondrian", "incognito", "mdav", "generalization", "global-recoding"}),
-       scope=Scope.EITHER, implemented=True, later=frozenset({"mean", "median"})),
+       scope=Scope.EITHER, implemented=True),
     _s("labelBounds", "whether a range's ends are values of the class, or come from public bounds and cuts",
        _EQ, Range.NAME, names=("observed", "region"), methods=_CLASSES | _MASKING,
        algorithms=frozenset({"mondrian", "incognito", "mdav", "generalization", "global-recoding"}),

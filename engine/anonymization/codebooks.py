@@ -24,8 +24,14 @@ from smalti.engine.plan.hierarchies import (
 from smalti.engine.plan.plan import Column, OutputForm, Plan
 from smalti.engine.tables.description import Description
 from smalti.errors import DataError, InternalError
-from smalti.transforms.base import Datatype
-from smalti.transforms.problem import HierarchicalAttribute, Integers, PrefixedAttribute
+from smalti.transforms.base import Datatype, Figure
+from smalti.transforms.problem import (
+    FigureAttribute,
+    HierarchicalAttribute,
+    Integers,
+    OrderedAttribute,
+    PrefixedAttribute,
+)
 from smalti.transforms.values.hierarchical_codes import with_hierarchy
 from smalti.transforms.values.hierarchy import (
     HierarchyError,
@@ -45,7 +51,7 @@ from smalti.transforms.values.hierarchy_rules import (
     ordered_ladders,
     prefix_ladders,
 )
-from smalti.transforms.values.texts import Codebook, ValueFormError, make_codebook
+from smalti.transforms.values.texts import Codebook, ValueFormError, keys, make_codebook, unit_places
 from smalti.transforms.values.times import days
 
 Hierarchies = Mapping[str, DeclaredHierarchy]
@@ -76,6 +82,8 @@ def codebook_of(
         ) from None
     if said.form is OutputForm.PREFIX:
         return replace(book, attribute=PrefixedAttribute.of(book.texts))
+    if said.is_published_as_figures:
+        return replace(book, attribute=_figures(said, book))
     if said.hierarchy is None:
         return book
     declared = hierarchy_of(said.hierarchy, hierarchies.get(name))
@@ -83,6 +91,19 @@ def codebook_of(
         raise InternalError("a plan was run with other hierarchies than its own")
     ladders, ranks = column_ladders(said, book.texts, declared.stated)
     return with_hierarchy(book, ladders, has_missing=has_missing, ranks=ranks)
+
+
+def _figures(said: Column, book: Codebook) -> FigureAttribute:
+    if said.form is None or said.decimals is None or not isinstance(book.attribute, OrderedAttribute):
+        raise InternalError("a plan asks for figures of a column that has none")
+    return FigureAttribute(
+        book.attribute.positions,
+        Figure(said.form),
+        keys(book.texts, said.datatype, said.time_zone),
+        unit_places(book.texts, said.datatype),
+        said.decimals,
+        said.datatype is Datatype.DATE,
+    )
 
 
 def tree_of(book: Codebook) -> Integers | None:

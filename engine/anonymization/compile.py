@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from smalti.engine.anonymization.bounds import ChosenBounds, chosen_bounds
 from smalti.engine.anonymization.codebooks import column_ladders, values_without_place
-from smalti.engine.anonymization.output_forms import stated_forms
+from smalti.engine.anonymization.output_forms import stated_forms, with_decimals
 from smalti.engine.anonymization.population import (
     OF_POPULATION,
     PopulationBinder,
@@ -139,6 +139,8 @@ def compile_plan(
     population = circumstances.population
     if population is not None:
         PopulationBinder(wanted, source, population, compiler.problems).bind(columns, respondent)
+    raise_all(compiler.problems)
+    columns = with_decimals(columns, table, compiler.problems)
     raise_all(compiler.problems)
     kept = tuple(column.name for column in columns if column.role.is_published)
     dropped = tuple(column.name for column in columns if not column.role.is_published)

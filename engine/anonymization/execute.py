@@ -20,7 +20,15 @@ from smalti.errors import GuaranteeError, InternalError
 from smalti.transforms.algorithms import algorithm_of
 from smalti.transforms.mondrian.algorithm import LEFT_OUT, Generalised
 from smalti.transforms.partitions.merging import merged
-from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, Reference, SensitiveIncidence
+from smalti.transforms.problem import (
+    MISSING,
+    Incidence,
+    Integers,
+    Problem,
+    Reference,
+    RowWeights,
+    SensitiveIncidence,
+)
 from smalti.transforms.requirements.registry import judges_of, weighs_values
 from smalti.transforms.values.labels import class_labels, level_labels
 from smalti.transforms.values.metrics import certainty_penalty
@@ -90,7 +98,7 @@ def execute(  # noqa: PLR0913, PLR0917 (a run, and its population)
         raise _cannot_be_met(plan, problem)
     phase("write")
     problem = replace(problem, weights=tabled.published)
-    recoding, warnings = _recoding(plan, table, problem, books, generalised)
+    recoding, warnings = _recoding(plan, table, problem, books, generalised, tabled.row_weights)
     check_alike(plan, tabled.problem, generalised.portions, recoding.labels)
     classes = generalised.portions.classes[tabled.tuple_of]
     table.write(plan, replace(recoding, classes=classes), frequencies, output, link)
@@ -135,9 +143,10 @@ def _tabled(
 ) -> tuple[Frequencies, PopulationProblem]:
     """The frequency table of all rows, and the problem that classes are made from."""
     if plan.read.population is None:
-        problem, books, frequencies = _whole(plan, table, hierarchies)
-        problem, tuple_of = _merged(problem, books)
-        return frequencies, PopulationProblem(problem, books, tuple_of, problem.weights)
+        whole, books, frequencies = _whole(plan, table, hierarchies)
+        problem, tuple_of = _merged(whole, books)
+        weights = _weights(plan, whole, frequencies.respondent_rows, tuple_of)
+        return frequencies, PopulationProblem(problem, books, tuple_of, problem.weights, weights)
     if population is None:
         raise InternalError("a plan with a population table was run without it")
     frequencies = table.frequencies(plan)
@@ -152,7 +161,7 @@ def _whole(
 ) -> tuple[Problem, list[Codebook], Frequencies]:
     """The frequency table of all rows."""
     weighs = weighs_values(plan.apply.transform.guarantee.requirements)
-    frequencies = table.frequencies(plan, counts_values=weighs)
+    frequencies = table.frequencies(plan, counts_values=weighs, counts_respondents=plan.has_figures)
     return *_problem(plan, frequencies, hierarchies), frequencies
 
 
@@ -176,14 +185,39 @@ def _cannot_be_met(plan: Plan, problem: Problem) -> GuaranteeError:
     return refusal
 
 
+def _weights(plan: Plan, whole: Problem, rows: Integers | None, tuple_of: Integers) -> RowWeights | None:
+    """How much rows weigh in figures, where there are some.
+
+    Args:
+        plan: of the run.
+        whole: the problem with a tuple for each spelling.
+        rows: of its pairs of tuple and respondent.
+        tuple_of: by tuple, the one for all spellings.
+    """
+    if not plan.has_figures:
+        return None
+    if whole.respondents is None:
+        return RowWeights.one_each(whole.weights).of_merged(tuple_of)
+    if rows is None:
+        raise InternalError("the rows of respondents were not counted")
+    return RowWeights.by_respondent(whole.respondents.tuples, whole.respondents.items, rows).of_merged(
+        tuple_of
+    )
+
+
 def _recoding(
-    plan: Plan, table: StagedTable, problem: Problem, books: list[Codebook], generalised: Generalised
+    plan: Plan,
+    table: StagedTable,
+    problem: Problem,
+    books: list[Codebook],
+    generalised: Generalised,
+    weights: RowWeights | None,
 ) -> tuple[Recoding, tuple[str, ...]]:
     """What becomes of each tuple, and what the owner should know of the labels."""
     numbers, some_tuple = np.unique(generalised.portions.classes, return_index=True)
     some_tuple = some_tuple[numbers != LEFT_OUT]
     of_parts = [
-        (_labels(book, problem.codes[:, i], parts, generalised.levels[i : i + 1]), parts)
+        (_labels(book, problem.codes[:, i], parts, generalised.levels[i : i + 1], weights), parts)
         for i, (book, parts) in enumerate(zip(books, generalised.parts, strict=True))
     ]
     size = sum(label_bytes(labels, parts, problem.weights) for labels, parts in of_parts)
@@ -193,11 +227,13 @@ def _recoding(
     return Recoding(generalised.portions.classes, pa.table(columns, names=list(names))), warnings
 
 
-def _labels(book: Codebook, codes: Integers, parts: Integers, level: tuple[int, ...]) -> pa.Array:
+def _labels(
+    book: Codebook, codes: Integers, parts: Integers, level: tuple[int, ...], weights: RowWeights | None
+) -> pa.Array:
     """The label of each part: of the node of a level, or of what the part holds."""
     tree = tree_of(book)
     if not level or tree is None:
-        return class_labels(book, codes, parts)
+        return class_labels(book, codes, parts, weights)
     _, some_tuple = np.unique(parts, return_index=True)
     return level_labels(book, level[0]).take(pa.array(tree[level[0], codes[some_tuple]]))
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from smalti.engine.anonymization.guarantee import describe_guarantee, limits
+from smalti.engine.anonymization.guarantee import describe_guarantee, figures_of, limits
 from smalti.engine.plan.hierarchies import AllOrNothing
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import (
@@ -117,7 +117,7 @@ def explain(plan: Plan) -> Explanation:
         f"{transform.guarantee.model}: {_promise(plan)}",
         transform.technique,
         notices_in(plan),
-        limits(transform.guarantee, transform.sensitive, plan.released),
+        limits(transform.guarantee, transform.sensitive, plan.released, figures_of(plan)),
     )
 
 
@@ -166,10 +166,16 @@ def _what(plan: Plan, column: Column) -> str:
             f"generalised to nodes of a hierarchy ({column.hierarchy.kind},"
             f" {column.hierarchy.levels} levels above the values{derived})"
         )
-    form = "ranges"
-    if column.datatype is Datatype.STRING:
-        form = "sets of values" if column.is_published_as_sets else "common prefixes"
-    return f"generalised to {form} ({column.datatype}, {source})"
+    decimals = "" if column.decimals is None else f", to {column.decimals} decimals"
+    return f"generalised to {_form(column)} ({column.datatype}, {source}{decimals})"
+
+
+def _form(column: Column) -> str:
+    if column.is_published_as_figures:
+        return f"the {column.form} of each class"
+    if column.datatype is not Datatype.STRING:
+        return "ranges"
+    return "sets of values" if column.is_published_as_sets else "common prefixes"
 
 
 def _respondent(plan: Plan) -> str:
@@ -231,6 +237,13 @@ def _of_sets(plan: Plan) -> Iterator[Notice]:
     if prefixes:
         text = "a prefix is all that the texts of a class share; a class of equal texts shows that text"
         yield Notice(text, prefixes)
+    figures = tuple(column.name for column in generalised if column.is_published_as_figures)
+    if figures:
+        text = (
+            "a mean or median is a figure of the class: who knows the values of all others in it learns"
+            " that of the last one, as closely as the figure is written"
+        )
+        yield Notice(text, figures)
     nodes = tuple(column.name for column in generalised if column.hierarchy is not None)
     if nodes and not plan.apply.transform.generalises_whole_domains:
         text = "a class with some of a node's children lists them, values too where these are its children"

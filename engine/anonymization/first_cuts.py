@@ -56,11 +56,13 @@ class Terms:
     """Retained columns in the facts; cuts take no notice of them."""
     scales: tuple[ValueScale, ...] = ()
     """Of each sensitive column, where a requirement weighs values."""
+    weighs_rows: bool = False
+    """Whether rows are weighed by respondent, whatever their values."""
 
     @property
     def has_totals(self) -> bool:
         """Whether the facts have the number of all rows of their respondent."""
-        return bool(self.scales) and self.has_respondents
+        return (bool(self.scales) or self.weighs_rows) and self.has_respondents
 
     @property
     def fewest_respondents(self) -> int:

@@ -108,6 +108,7 @@ class Fragments:
             self._cut_terms.first_attribute,
             len(self._kept),
             tuple(map(ValueScale, self._references)),
+            self._plan.has_figures,
         )
 
     def _make_facts(self) -> None:
@@ -138,7 +139,7 @@ class Fragments:
             f"SELECT CAST(0 AS BIGINT) AS node, {selected}, count(*) AS n FROM {STAGED} "
             f"{' '.join(joins)} GROUP BY {', '.join(expression for expression, _ in columns)}"
         )
-        if self._weighs and self._who is not None:
+        if (self._weighs or self._plan.has_figures) and self._who is not None:
             facts = f"SELECT *, CAST(sum(n) OVER (PARTITION BY u) AS BIGINT) AS t FROM ({facts}) AS counted"
         self._table.relations.make(FACTS, facts)
         if self._weighs:
@@ -232,6 +233,7 @@ class Fragments:
             self.books, Packing.of(sizes), self._who is not None, len(transform.sensitive),
             transform.guarantee.requirements, terms.threshold, terms.score, self._algorithm,
             terms.first_attribute if self._count == 1 else None, len(self._kept), self._references,
+            self._plan.has_figures,
         )  # fmt: skip
 
     def write(self, output: Path, link: Path) -> None:

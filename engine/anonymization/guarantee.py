@@ -29,6 +29,11 @@ _DATATYPE_TERMS: Final[Mapping[str, Json]] = {
     "timeZone": "s:declaredTimeZone",
 }
 """Likewise of declared datatypes."""
+_STATED_FORMS: Final[Mapping[OutputForm, LabelForm]] = {
+    OutputForm.PREFIX: LabelForm.PREFIXES,
+    OutputForm.MEAN: LabelForm.MEANS,
+    OutputForm.MEDIAN: LabelForm.MEDIANS,
+}
 _SUPPRESSION_TERMS: Final[Mapping[str, Json]] = {"suppressionLimit": "s:allowedSuppression"}
 _POPULATION_TERMS: Final[Mapping[str, Json]] = {"population": {"@id": "s:populationTable", "@type": "@id"}}
 
@@ -84,7 +89,9 @@ class ClassGuarantee:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        return limits(self.promised, self.sensitive, self.released)
+        figures = (LabelForm.MEANS, LabelForm.MEDIANS)
+        named = tuple(each.column for each in self.label_forms if each.form in figures)
+        return limits(self.promised, self.sensitive, self.released, named)
 
     @property
     def published(self) -> tuple[PublishedColumn, ...]:
@@ -138,9 +145,15 @@ def label_forms(plan: Plan) -> tuple[ColumnForm, ...]:
 def _form_of(column: Column) -> LabelForm:
     if column.hierarchy is not None:
         return LabelForm.NODES
-    if column.form is OutputForm.PREFIX:
-        return LabelForm.PREFIXES
+    if column.form is not None:
+        return _STATED_FORMS[column.form]
     return LabelForm.RANGES if column.is_published_as_ranges else LabelForm.SETS
+
+
+def figures_of(plan: Plan) -> tuple[str, ...]:
+    """The generalised columns whose labels are figures of classes, by name."""
+    names = plan.apply.transform.quasi_identifiers
+    return tuple(name for name in names if plan.column(name).is_published_as_figures)
 
 
 def declared_types(plan: Plan) -> tuple[DeclaredType, ...]:
@@ -148,9 +161,9 @@ def declared_types(plan: Plan) -> tuple[DeclaredType, ...]:
     declared = (
         DeclaredType(
             column.name,
-            column.datatype if column.is_published_as_ranges and not column.is_inferred else None,
+            column.datatype if column.has_ordered_labels and not column.is_inferred else None,
             column.time_zone
-            if column.is_published_as_ranges and column.datatype is Datatype.DATETIME
+            if column.has_ordered_labels and column.datatype is Datatype.DATETIME
             else None,
         )
         for column in map(plan.column, plan.write.columns)
@@ -226,8 +239,20 @@ def describe_guarantee(
     return said
 
 
-def limits(guarantee: Guarantee, sensitive: tuple[str, ...], released: tuple[str, ...]) -> tuple[str, ...]:
-    """What a guarantee does not protect against, as sentences for people."""
+def limits(
+    guarantee: Guarantee,
+    sensitive: tuple[str, ...],
+    released: tuple[str, ...],
+    figures: tuple[str, ...] = (),
+) -> tuple[str, ...]:
+    """What a guarantee does not protect against, as sentences for people.
+
+    Args:
+        guarantee: of an output.
+        sensitive: the columns that are kept under it, by name.
+        released: the columns that are published unchanged.
+        figures: the generalised columns that are published as means or medians of classes.
+    """
     sentences = [
         "somebody who knows more about a person than the quasi-identifiers",
         "several releases about the same people put together",
@@ -241,6 +266,12 @@ def limits(guarantee: Guarantee, sensitive: tuple[str, ...], released: tuple[str
     if released:
         listed = ", ".join(released)
         sentences.append(f"whatever the released columns tell or help to find out, by themselves: {listed}")
+    if figures:
+        sentences.append(
+            "somebody who knows the values of all but one person of a class, or holds two releases whose"
+            " classes differ in one person: its mean or median can give away that person's value"
+            f" ({', '.join(figures)})"
+        )
     if len(sensitive) > 1:
         sentences.append(
             "somebody who knows one sensitive column, which weakens the promise for the others"

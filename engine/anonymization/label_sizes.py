@@ -93,5 +93,5 @@ def foreseen(plan: Plan, table: StagedTable) -> tuple[str, ...]:
 def _sets(plan: Plan) -> str:
     """The columns whose labels are sets; all quasi-identifiers where there are none."""
     names = plan.apply.transform.quasi_identifiers
-    sets = [name for name in names if not plan.column(name).is_published_as_ranges]
+    sets = [name for name in names if not plan.column(name).has_ordered_labels]
     return ", ".join(f"`{name}`" for name in sets or names)

@@ -5,10 +5,13 @@ from dataclasses import replace
 from typing import Final
 
 from smalti.engine.anonymization.bounds import parameter_parts
+from smalti.engine.backends.staged import StagedTable
 from smalti.engine.plan.plan import Column, OutputForm, Role
 from smalti.errors import PlanError, SmaltiError
 from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Anonymization, Comparison, Text, Where
+from smalti.transforms.base import Datatype
+from smalti.transforms.values.texts import keys, unit_places
 from smalti.vocab.terms import IRI, OUTPUT_FORM
 
 _NEEDS: Final = {
@@ -16,8 +19,12 @@ _NEEDS: Final = {
     "set": "texts without a hierarchy",
     "prefix": "texts without a hierarchy",
     "node": "a column with a hierarchy",
+    "mean": "numbers or dates without a hierarchy",
+    "median": "numbers or dates without a hierarchy",
 }
 """By form, the columns that have it."""
+_MOST_DIGITS: Final = 100
+"""Before the point, and behind it: as many as numbers may have."""
 
 
 def stated_forms(
@@ -68,13 +75,51 @@ def _formed(column: Column, stated: tuple[str, Where] | None, problems: list[Sma
                 "state another form for this column, or its datatype or hierarchy in the description",
             )
         )
-    return replace(column, form=OutputForm.PREFIX) if name == OutputForm.PREFIX else column
+        return column
+    return replace(column, form=OutputForm(name)) if name in set(OutputForm) else column
 
 
 def _forms_of(column: Column) -> Sequence[str]:
     if column.hierarchy is not None:
         return ("node",)
-    return ("range",) if column.is_published_as_ranges else ("set", "prefix")
+    if not column.datatype.is_ordered:
+        return ("set", "prefix")
+    return ("range",) if column.datatype is Datatype.DATETIME else ("range", "mean", "median")
+
+
+def with_decimals(
+    columns: tuple[Column, ...], table: StagedTable, problems: list[SmaltiError]
+) -> tuple[Column, ...]:
+    """The same columns; those that are published as figures with the decimals of these.
+
+    A figure has as many decimals as the value of the column that is written with most, at most 100; of
+    doubles the shortest spelling counts.
+
+    Args:
+        columns: of the plan.
+        table: its rows; their values are of their columns' datatypes.
+        problems: takes a `PlanError` for each column with numbers that are too large.
+    """
+    return tuple(
+        _with_decimals(column, table, problems) if column.is_published_as_figures else column
+        for column in columns
+    )
+
+
+def _with_decimals(column: Column, table: StagedTable, problems: list[SmaltiError]) -> Column:
+    texts = table.texts(column.name)
+    places = unit_places(texts, column.datatype)
+    numbers = keys(texts, column.datatype, None) if column.datatype is Datatype.DOUBLE else ()
+    if any(abs(number) >= 10 ** (_MOST_DIGITS + places) for number in numbers):
+        problems.append(
+            PlanError(
+                f"column `{column.name}`",
+                f"a number is too large for the output form `{column.form}`",
+                f"numbers of at most {_MOST_DIGITS} digits before the point",
+                "state the form `range` for this column",
+            )
+        )
+    return replace(column, decimals=min(places, _MOST_DIGITS))
 
 
 def _not_generalised(where: Where) -> PlanError:

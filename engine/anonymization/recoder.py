@@ -6,10 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from smalti.engine.backends.keys import Packing
+from smalti.errors import InternalError
 from smalti.transforms.base import CutScore, Requirement
 from smalti.transforms.mondrian.algorithm import Algorithm, Portions
 from smalti.transforms.partitions.merging import distinct, held
-from smalti.transforms.problem import Incidence, Integers, Problem, Reference
+from smalti.transforms.problem import Incidence, Integers, Problem, Reference, RowWeights
 from smalti.transforms.values.labels import class_labels
 from smalti.transforms.values.metrics import class_penalties
 from smalti.transforms.values.texts import Codebook
@@ -32,6 +33,8 @@ class Recoder:
     """Retained columns by which rows of one tuple are told apart; 0 where they stay together."""
     references: tuple[Reference, ...] = ()
     """Of each sensitive column, where a requirement weighs values."""
+    weighs_rows: bool = False
+    """Whether labels depend on how much rows weigh by respondent; facts have `t`, then."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -57,28 +60,39 @@ class Recoder:
     def __call__(self, facts: pa.Table) -> pa.Table:
         """Run the kernel on a fragment; nothing comes out if not even the whole meets the promise."""
         columns = self._columns(facts)
-        problem, tuples = self._problem(facts, columns)
+        problem, first, tuples = self._problem(facts, columns)
         portions = self._portions(problem)
         if portions is None:
             return self.schema.empty_table()
-        keys = self.packing.packed([column[tuples[portions.atoms]] for column in columns])
+        keys = self.packing.packed([column[first[portions.atoms]] for column in columns])
         upto = _running(portions.rows, portions.atoms)
         places = [pa.array(upto - portions.rows), pa.array(upto)]
         divided = replace(problem, codes=problem.codes[portions.atoms], weights=portions.rows)
+        weights = self._weights(facts, tuples, portions) if self.weighs_rows else None
         node = facts.column("node")[0]
         return pa.concat_tables([
             self._rows(node, portions.classes, [*keys.columns, *places], []),
-            self._classes(node, divided, portions.classes),
+            self._classes(node, divided, portions.classes, weights),
         ])  # fmt: skip
 
     def _portions(self, problem: Problem) -> Portions | None:
         generalised = self.algorithm.generalised(problem)
         return None if generalised is None else generalised.portions
 
-    def _classes(self, node: pa.Scalar, problem: Problem, classes: Integers) -> pa.Table:
+    def _weights(self, facts: pa.Table, tuples: Integers, portions: Portions) -> RowWeights:
+        """How much the rows of portions weigh; `tuples` says of which each fact is."""
+        if not self.has_respondents:
+            return RowWeights.one_each(portions.rows)
+        if not np.array_equal(portions.atoms, np.arange(int(tuples.max()) + 1)):
+            raise InternalError("rows of respondents were divided between classes")
+        return RowWeights(tuples, _integers(facts, "n"), _integers(facts, "t"))
+
+    def _classes(
+        self, node: pa.Scalar, problem: Problem, classes: Integers, weights: RowWeights | None
+    ) -> pa.Table:
         rows = np.bincount(classes, problem.weights).astype(np.int64)
         labels = [
-            class_labels(book, column, classes)
+            class_labels(book, column, classes, weights)
             for book, column in zip(self.books, problem.codes.T, strict=True)
         ]
         charged = [pa.array(penalty * rows) for penalty in class_penalties(problem, classes)]
@@ -104,8 +118,8 @@ class Recoder:
         names = [f"q{i}" for i in range(len(self.books))] + [f"r{i}" for i in range(self.kept)]
         return [_integers(facts, name) for name in names]
 
-    def _problem(self, facts: pa.Table, columns: list[Integers]) -> tuple[Problem, Integers]:
-        """The frequency table, and by tuple one of its facts; tuples are in their canonical order."""
+    def _problem(self, facts: pa.Table, columns: list[Integers]) -> tuple[Problem, Integers, Integers]:
+        """The frequency table, tuples in their canonical order; by tuple one fact; by fact its tuple."""
         keys = [column.to_numpy() for column in self.packing.packed(columns).columns]
         order = np.lexsort(keys[::-1])
         is_new = np.zeros(len(order), np.bool_)
@@ -137,7 +151,7 @@ class Recoder:
             self.first_attribute,
             self.references,
         )
-        return problem, first
+        return problem, first, tuples
 
 
 def _running(rows: Integers, atoms: Integers) -> Integers:

@@ -70,6 +70,8 @@ class Frequencies:
     """By tuple: its rows."""
     respondents: tuple[Integers, Coded] | None
     """Distinct pairs of tuple and respondent; None where each row is another respondent."""
+    respondent_rows: Integers | None
+    """How many rows are of each of these pairs; None where nobody asks."""
     sensitive: tuple[Holders, ...]
     """In the plan's order."""
 
@@ -389,12 +391,15 @@ class StagedTable:
             facts = counts.column("n")[0].as_py()
         return max(-(-facts // MOST_FACTS), 1)
 
-    def frequencies(self, plan: Plan, *, counts_values: bool = False) -> Frequencies:
+    def frequencies(
+        self, plan: Plan, *, counts_values: bool = False, counts_respondents: bool = False
+    ) -> Frequencies:
         """Count the combinations of quasi-identifiers, and who and what occurs with them.
 
         Args:
             plan: says which columns.
             counts_values: rows of sensitive values are counted, too.
+            counts_respondents: rows of respondents are counted, too.
         """
         transform, respondent = plan.apply.transform, plan.read.respondent
         who = (respondent.column,) if isinstance(respondent, RespondentColumn) else ()
@@ -408,14 +413,17 @@ class StagedTable:
         codes = keys.unpacked()
         tuples = tuple(Coded(c, self._texts_at(i)) for c, i in zip(codes, places, strict=True))
         rows = _integers(counted.column("n"))
-        pairs = None
+        pairs = respondent_rows = None
         if who:
-            places_held, (people,), _ = self._held(packing, keys, who)
+            places_held, (people,), respondent_rows = self._held(
+                packing, keys, who, counts_rows=counts_respondents
+            )
             pairs = places_held, people
         return Frequencies(
             tuples,
             rows,
             pairs,
+            respondent_rows,
             tuple(
                 self._holders(packing, keys, (name, *who), counts_values) for name in transform.sensitive
             ),

@@ -51,6 +51,10 @@ class OutputForm(StrEnum):
 
     PREFIX = "prefix"
     """Texts as the prefix that those of a class share."""
+    MEAN = "mean"
+    """Numbers and days as the mean of a class."""
+    MEDIAN = "median"
+    """Numbers and days as the median of a class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +75,23 @@ class Column:
     """Of a quasi-identifier that is generalised along one; None: as its datatype says."""
     form: OutputForm | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
     """Of a quasi-identifier; None: nodes along a hierarchy, ranges of ordered values, sets of texts."""
+    decimals: int | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """Of a figure: to how many it is rounded, which is how many values of the column have at most."""
+
+    @property
+    def has_ordered_labels(self) -> bool:
+        """Whether its labels tell values of its datatype, if it is generalised."""
+        return self.datatype.is_ordered and self.hierarchy is None
 
     @property
     def is_published_as_ranges(self) -> bool:
-        """Whether its labels are ranges, if it is generalised; otherwise they are sets."""
-        return self.datatype.is_ordered and self.hierarchy is None
+        """Whether its labels are ranges, if it is generalised."""
+        return self.has_ordered_labels and self.form is None
+
+    @property
+    def is_published_as_figures(self) -> bool:
+        """Whether its labels are figures of classes, which cover no value."""
+        return self.form in (OutputForm.MEAN, OutputForm.MEDIAN)
 
     @property
     def is_published_as_sets(self) -> bool:
@@ -256,6 +272,11 @@ class Plan(ShownInNotebooks):
     def released(self) -> tuple[str, ...]:
         """The columns that are published unchanged on the policy author's word, by name."""
         return tuple(column.name for column in self.read.columns if column.role is Role.RELEASED)
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether a column is published as figures of classes."""
+        return any(column.is_published_as_figures for column in self.read.columns)
 
     def column(self, name: str) -> Column:
         """The input column of that name; KeyError if there is none."""

@@ -16,6 +16,13 @@ class LabelForm(StrEnum):
     NODES = "nodes of a hierarchy"
     """Alone or in sets, which are written as those of values."""
     PREFIXES = "common prefixes"
+    MEANS = "means of classes"
+    MEDIANS = "medians of classes"
+
+    @property
+    def is_of_ordered_values(self) -> bool:
+        """Whether labels tell numbers or times."""
+        return self in (LabelForm.RANGES, LabelForm.MEANS, LabelForm.MEDIANS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,15 @@ from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents, inspect, text_batches
 from smalti.errors import DataError, SmaltiError, UsageError, raise_all
 from smalti.transforms.base import Datatype
-from smalti.transforms.values.label_reading import check_ranges, read_prefixes, read_ranges, read_sets
+from smalti.transforms.values.label_reading import (
+    check_ranges,
+    read_figures,
+    read_prefixes,
+    read_ranges,
+    read_sets,
+)
 from smalti.transforms.values.texts import ValueFormError, check_values, infer_datatype
-from smalti.transforms.values.typed_values import TooManyDigitsError, typed_bounds, typed_values
+from smalti.transforms.values.typed_values import Bounds, TooManyDigitsError, typed_bounds, typed_values
 
 _TEXT: Final = pa.large_string()
 _LIST: Final = pa.list_(pa.string())
@@ -56,7 +62,8 @@ def published_table(source: Source, stated: Sequence[PublishedColumn], reading: 
     Returns:
         In the order of the file: of a column `x` that is generalised to ranges `x.low`, `x.high`, `x.mid`
         and `x.missing`; of one that is generalised to sets `x.values` and `x.missing`; of one that is
-        generalised to prefixes `x.prefix`, `x.exact` and `x.missing`; of any other `x`.
+        generalised to prefixes `x.prefix`, `x.exact` and `x.missing`; of a mean or a median the same as of
+        ranges, with null for `x.low` and `x.high`; of any other `x`.
 
     Raises:
         DataError: a file cannot be read as its format says, holds something else than labels where these
@@ -137,12 +144,12 @@ def _with_datatype(
                 f'pass `datatypes={{"{column.name}": "integer"}}`, or "string" where it holds texts',
             )
         )
-    elif form is not None and datatype is not None and datatype.is_ordered != (form is LabelForm.RANGES):
+    elif form is not None and datatype is not None and datatype.is_ordered != form.is_of_ordered_values:
         problems.append(
             UsageError(
                 f"column `{column.name}`",
                 f"it is stated to be `{datatype}`, and is generalised to {form}",
-                "a datatype of numbers or times for ranges, `string` for sets",
+                "a datatype of numbers or times for ranges and figures, `string` for sets",
                 "leave it out of `datatypes`",
             )
         )
@@ -186,6 +193,8 @@ def _typed(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
             return _sets(texts, reading)
         case LabelForm.PREFIXES:
             return _prefixes(texts, reading)
+        case LabelForm.MEANS | LabelForm.MEDIANS:
+            return _figures(column, texts, reading)
         case _:
             assert_never(column.form)
 
@@ -203,11 +212,25 @@ def _ranges(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns
     datatype = column.datatype or _inferred(pa.concat_arrays([ranges.low, ranges.high]), zone)
     check_ranges(ranges, datatype, zone)
     bounds = typed_bounds(ranges.low, ranges.high, datatype, zone, is_exact=reading.is_exact)
+    return _bounded(texts, bounds, ranges.or_missing, reading)
+
+
+def _figures(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
+    """A figure stands in the middle; which values it is of, a label does not say."""
+    figures, zone = read_figures(texts.texts), column.time_zone
+    datatype = column.datatype or _inferred(figures.texts, zone)
+    check_values(figures.texts, datatype, zone)
+    exact = typed_bounds(figures.texts, figures.texts, datatype, zone, is_exact=reading.is_exact)
+    unstated = pa.nulls(len(figures.texts), exact.low.type)
+    return _bounded(texts, Bounds(unstated, unstated, exact.mid), figures.or_missing, reading)
+
+
+def _bounded(texts: _Texts, bounds: Bounds, or_missing: pa.Array, reading: Reading) -> Columns:
     return [
-        (f"{column.name}{reading.separator}low", texts.spread(bounds.low)),
-        (f"{column.name}{reading.separator}high", texts.spread(bounds.high)),
-        (f"{column.name}{reading.separator}mid", texts.spread(bounds.mid)),
-        (f"{column.name}{reading.separator}missing", _missing(texts, ranges.or_missing)),
+        (f"{texts.name}{reading.separator}low", texts.spread(bounds.low)),
+        (f"{texts.name}{reading.separator}high", texts.spread(bounds.high)),
+        (f"{texts.name}{reading.separator}mid", texts.spread(bounds.mid)),
+        (f"{texts.name}{reading.separator}missing", _missing(texts, or_missing)),
     ]
 
 

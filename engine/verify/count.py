@@ -304,6 +304,30 @@ class ClassCount:
         except (duckdb.Error, pa.ArrowException):
             raise self._failed() from None
 
+    def held_by_class(self) -> Iterator[pa.Table]:
+        """What whole classes hold, once all rows were taken: their columns `f` and `x`, as these are.
+
+        Returns:
+            Parts with `class`, ascending, `f`, `x`, `t`: all rows of the respondents of these rows, and
+            `n`: how many rows they are.
+
+        Raises:
+            BackendError: no memory or no disk is left.
+        """
+        if not self._columns:
+            return
+        keys = ", ".join(name for name in self._columns if name.startswith("k"))
+        total = "count(*) OVER (PARTITION BY r)" if "r" in self._columns else "1"
+        self._run(
+            "CREATE TABLE classes AS SELECT row_number() OVER () - 1 AS class, * FROM "  # noqa: S608
+            f"(SELECT DISTINCT {keys} FROM entries)"
+        )
+        yield from self._whole_classes(
+            "SELECT class, f, x, t, count(*)::BIGINT AS n FROM "  # noqa: S608
+            f"(SELECT *, ({total})::BIGINT AS t FROM entries) JOIN classes USING ({keys}) "
+            "GROUP BY class, f, x, t ORDER BY class"
+        )
+
     def _row(self, query: str) -> tuple[Any, ...]:
         try:
             (row,) = self._database.execute(query).fetchall()

@@ -26,7 +26,7 @@ class Property(StrEnum):
     DIGEST = "the bytes are those that were recorded"
     ROWS = "each input row that the plan keeps is published exactly once, and no other"
     KEPT = "sensitive and released values are unchanged"
-    COVERAGE = "each published quasi-identifier covers its original"
+    COVERAGE = "each published quasi-identifier covers its original, or is the figure of its class"
     CLASS_ROWS = "each equivalence class has enough rows, with enough sensitive values"
     RESPONDENTS = "each equivalence class has enough respondents, told apart by sensitive values"
     POPULATION = "of the population table, each equivalence class covers as many persons as is promised"

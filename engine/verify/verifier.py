@@ -29,6 +29,7 @@ from smalti.engine.verify.columns import TEXT, Batch, Codes, Numbered, Table, br
 from smalti.engine.verify.count import MEMORY, ClassCount, Tree
 from smalti.engine.verify.csv import BLOCK
 from smalti.engine.verify.entries import IsCounted, IsCountedWithOthers, Keys, Values, count_rows
+from smalti.engine.verify.figures import IsFigure
 from smalti.engine.verify.form import Order
 from smalti.engine.verify.join import (
     WINDOW,
@@ -59,8 +60,9 @@ from smalti.engine.verify.rows import (
     satisfying,
     still_participating,
 )
-from smalti.engine.verify.stage import Arrays, StagedTable
+from smalti.engine.verify.stage import Arrays, StagedColumn, StagedTable
 from smalti.errors import BackendError
+from smalti.transforms.base import SINGLE_DIMENSIONAL_MONDRIAN
 
 __all__ = [
     "Original",
@@ -108,9 +110,9 @@ def verify_run(  # noqa: PLR0913 (what a run has)
     Contract:
         Checked   header and form; each input row that satisfies the filter, and is about nobody who
                   withdrew, published exactly once, and no other; kept columns unchanged; each
-                  label covers its original; k by respondents; for each sensitive column by itself,
-                  no value held by all respondents of a class and, for l-diversity, l values matched
-                  to l respondents; rows ordered by published values.
+                  label covers its original, or is the mean or median of its class; k by respondents;
+                  for each sensitive column by itself, no value held by all respondents of a class and,
+                  for l-diversity, l values matched to l respondents; rows ordered by published values.
         Not       that the plan is what the policy asks; file metadata of Parquet.
         Cost      memory does not grow with the rows: some blocks of a file, a window of the original's
                   columns (`verify_join.WINDOW`), and the count of classes (`verify_count.MEMORY`). A
@@ -312,8 +314,10 @@ class _Run:
         checks += [
             IsCovered(plan.column(name), before[name], after[name], self.hierarchies.get(name))
             for name in promise.quasi_identifiers
+            if not plan.column(name).is_published_as_figures
         ]
         keys = published.keys(promise)
+        checks += self._figures(promise, before, after, keys)
         if plan.apply.transform.lattice_terms.suppression_limit:
             return self._joined_with_others(promise, granted, link, left_out, checks, published)
         with closing(ClassCount(self.place, memory=self.sizes.count)) as count:
@@ -329,6 +333,27 @@ class _Run:
             orders = [each.order for each in values.values()]
             trees = [self._tree_of(plan.column(name), each) for name, each in values.items()]
             return count.counted(promise.recounts(), orders, promise.sensitive, trees)
+
+    def _figures(
+        self,
+        promise: Promise,
+        before: Mapping[str, StagedColumn],
+        after: Mapping[str, StagedColumn],
+        keys: Keys,
+    ) -> Iterator[Check]:
+        """What recounts figures: of classes, or where whole domains are cut, of all rows with a label."""
+        people, respondent = None, self.plan.read.respondent
+        if isinstance(respondent, RespondentColumn):
+            people = self.plan.column(respondent.column), before[respondent.column]
+        alone = self.plan.apply.transform.class_maker == SINGLE_DIMENSIONAL_MONDRIAN
+        for number, name in enumerate(promise.quasi_identifiers):
+            column = self.plan.column(name)
+            if column.is_published_as_figures:
+                of_column = Keys([after[name]]) if alone else keys
+                place = self.place / f"figures-{number}"
+                yield IsFigure(
+                    column, of_column, before[name], after[name], people, place, self.sizes.count
+                )
 
     def _joined_with_others(
         self,

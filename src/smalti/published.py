@@ -32,9 +32,10 @@ def read_published(path: AnyPath, *, as_: str = "arrow", **choices: Unpack[Readi
     A column `Age` that was generalised to ranges becomes `Age.low` and `Age.high` (both ends included),
     `Age.mid`, half way between them, and `Age.missing`: whether the value may be missing. Where nothing but
     missing values were published, the first three are null. A column `City` that was generalised to sets
-    becomes `City.values`, a list of the texts that it may be, and `City.missing`; one
-    that was generalised to prefixes `City.prefix`, `City.exact` and `City.missing`. All other columns keep
-    their names. `docs/labels.md` states the types.
+    becomes `City.values`, a list of the texts that it may be, and `City.missing`; one that was generalised
+    to prefixes `City.prefix`, `City.exact` and `City.missing`. Of means and medians `Age.mid` is the
+    figure, and `Age.low` and `Age.high` are null. All other columns keep their names. `docs/labels.md`
+    states the types.
 
     It reads, and does NOT verify: neither the digests of files, nor that they keep what the certificate
     promises, nor who made them. `smalti.verify` does, with the registry that recorded the output.

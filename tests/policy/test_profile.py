@@ -423,13 +423,13 @@ def test_a_word_of_another_place_or_action_is_refused(written: Json, help_: str)
 def test_words_that_no_run_understands_are_named_with_their_places() -> None:
     wanted = transformation(
         anonymize([
-            *T_CLOSENESS, s("algorithm", "mdav"), of_column("ZIP", s("outputForm", "median")),
+            *T_CLOSENESS, s("algorithm", "mdav"), of_column("ZIP", s("labelBounds", "region")),
             refinement("fileFormat", "eq", "text/csv"),
         ])
     )  # fmt: skip
     found = unimplemented_words(wanted)
     assert [name for name, _ in found] == [
-        "the algorithm `mdav`", "`odrl:fileFormat`", "`median` of `smalti:outputForm`",
+        "the algorithm `mdav`", "`odrl:fileFormat`", "`smalti:labelBounds`",
     ]  # fmt: skip
     assert all(where.line > 0 for _, where in found)
     assert len({where.line for _, where in found[1:]}) == 2

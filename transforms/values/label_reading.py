@@ -18,6 +18,7 @@ from smalti.transforms.values.texts import ValueFormError, all_match, keys
 TEXT_LIST: Final = pa.large_list(pa.large_string())
 _RANGE: Final = r"(?s)^\[(?P<low>[^\[\]|]+?)\.\.(?P<high>[^\[\]|]+)(?P<end>\|?)\]$"
 _ITEM: Final = r"(?:[^\\|{}]|\\[\\|{}])+"
+_FIGURE: Final = r"(?s)^\[~(?P<figure>[^\[\]|]+)(?P<end>\|?)\]$"
 _SET: Final = re.compile(rf"\{{({_ITEM}(?:\|{_ITEM})*)(\|?)\}}", re.DOTALL)
 _PREFIX: Final = re.compile(r"\[(.*)\*(\|?)\]", re.DOTALL)
 _PIECE: Final = re.compile(r"\\(.)|(\|)|([^\\|]+)", re.DOTALL)
@@ -54,6 +55,36 @@ class TextPrefixes:
     """Whether the value is this text, and no longer one."""
     or_missing: pa.Array
     """Whether the value may also be missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureTexts:
+    """The figures of classes."""
+
+    texts: pa.Array
+    """Large strings; each has the lexical form of one datatype where `check_values` says so."""
+    or_missing: pa.Array
+    """Whether values of the class are missing."""
+
+
+def read_figures(labels: pa.Array) -> FigureTexts:
+    """The figures of the labels of an ordered column that is published so, as they are written.
+
+    Args:
+        labels: large strings, none of them missing or empty.
+
+    Raises:
+        ValueFormError: some label is not of the grammar.
+
+    >>> found = read_figures(pa.array(["[~17.5|]", "[~-2.0]"], pa.large_string()))
+    >>> found.texts.to_pylist(), found.or_missing.to_pylist()
+    (['17.5', '-2.0'], [True, False])
+    """
+    parts = pc.extract_regex(labels, _FIGURE)
+    if parts.null_count:
+        raise ValueFormError
+    figure, end = (pc.struct_field(parts, name) for name in ("figure", "end"))
+    return FigureTexts(figure.cast(pa.large_string()), pc.equal(end, "|"))
 
 
 def read_ranges(labels: pa.Array) -> RangeTexts:

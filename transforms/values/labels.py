@@ -9,6 +9,8 @@ r"""The labels of generalised values: one grammar, for every engine and output f
 (empty)               missing
 ``[a*]``              strings, where the policy asks for prefixes (`prefixes`): one that begins with this
 ``[a*|]``             the same, or missing
+``[~37.5]``           numbers, dates, where the policy asks for a mean or a median (`figures`): the class's
+``[~37.5|]``          the same; some values are missing
 ``node``              of a column with a hierarchy: any value of this node; the root also covers missing
 ``{node|node|}``      any value of one of these nodes, or missing
 ====================  =======================================================================
@@ -24,8 +26,17 @@ import pyarrow.compute as pc
 
 from smalti.errors import InternalError
 from smalti.transforms.base import Datatype
-from smalti.transforms.problem import MISSING, Flags, HierarchicalAttribute, Integers, PrefixedAttribute
+from smalti.transforms.problem import (
+    MISSING,
+    FigureAttribute,
+    Flags,
+    HierarchicalAttribute,
+    Integers,
+    PrefixedAttribute,
+    RowWeights,
+)
 from smalti.transforms.values.by_class import class_ends, distinct_codes, extremes
+from smalti.transforms.values.figures import figure_labels
 from smalti.transforms.values.hierarchy import Hierarchy
 from smalti.transforms.values.prefixes import common_prefixes, prefix_labels
 from smalti.transforms.values.texts import Codebook
@@ -90,18 +101,25 @@ def _constant(text: str) -> pa.Scalar:
     return pa.scalar(text, _TEXT)
 
 
-def class_labels(book: Codebook, codes: Integers, classes: Integers) -> pa.Array:
+def class_labels(
+    book: Codebook, codes: Integers, classes: Integers, weights: RowWeights | None = None
+) -> pa.Array:
     """The label of each class for one column; null where all its values are missing.
 
     Args:
         book: the column's values.
         codes: the code of each tuple.
         classes: the class of each tuple, numbered from 0 without gaps.
+        weights: of the rows of tuples; needed for figures.
     """
     if book.hierarchy is not None:
         return node_labels(book, codes, classes).cast(pa.string())
     if isinstance(book.attribute, PrefixedAttribute):
         return _class_prefixes(book.texts, codes, classes).cast(pa.string())
+    if isinstance(book.attribute, FigureAttribute):
+        if weights is None:
+            raise InternalError("figures of classes were asked for without the weights of their rows")
+        return figure_labels(book.attribute, codes, classes, weights).cast(pa.string())
     of_kind = _class_sets if book.datatype is Datatype.STRING else _class_ranges
     return of_kind(book.texts, codes, classes).cast(pa.string())
 

@@ -146,6 +146,9 @@ def are_alike(found: Made, table: People) -> bool:
         (RELAXED[0], True),
         pytest.param(IMPROVED, False, marks=pytest.mark.slow),
         pytest.param({"outputForm": "prefix"}, False, marks=pytest.mark.slow),
+        pytest.param(
+            {"outputForm.age": "mean", "outputForm.born": "median"}, False, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_spark_publishes_the_same_bytes(

@@ -1,0 +1,176 @@
+"""The verifier's own recount of means and medians of classes.
+
+A label is `[~x]`, or `[~x|]` where values of the class are missing; a class of missing values has an
+empty field. Each respondent weighs 1, spread evenly over all its rows in the table. The figure is worked
+out from the original values in fractions and rounded, half to even, to the decimals that the plan states.
+Classes are the rows that are published alike. This shares no code with `smalti.transforms`.
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import date
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import pairwise
+from math import lcm
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from smalti.engine.plan.plan import Column, OutputForm
+from smalti.engine.verify.columns import broken
+from smalti.engine.verify.count import ClassCount
+from smalti.engine.verify.entries import Keys, Values
+from smalti.engine.verify.join import Check, Joined
+from smalti.engine.verify.labels import by_value, canonical
+from smalti.engine.verify.stage import Part, StagedColumn
+from smalti.errors import InternalError
+from smalti.transforms.base import Datatype
+
+_FIRST_ORDINAL: Final = date(1970, 1, 1).toordinal()
+"""Days are even or odd as they are counted from there."""
+_DIGITS: Final = 1000
+"""More than a figure has."""
+
+
+class IsFigure(Check):
+    """Each class shows the mean or the median of its original values."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 (what it compares)
+        self,
+        column: Column,
+        keys: Keys,
+        original: StagedColumn,
+        published: StagedColumn,
+        people: tuple[Column, StagedColumn] | None,
+        place: Path,
+        memory: str,
+    ) -> None:
+        """Read the distinct texts of the original, if they are few.
+
+        Args:
+            column: with the form of a mean or a median.
+            keys: tell apart what has a figure of its own.
+            original: the column as it came.
+            published: as it is published.
+            people: the original column that tells respondents apart; None: each row is another one.
+            place: a private folder of its own.
+            memory: what it holds before it spills.
+
+        Raises:
+            DataError: an original is not of its column's datatype.
+        """
+        if column.form not in (OutputForm.MEAN, OutputForm.MEDIAN) or column.decimals is None:
+            raise InternalError("a column without figures was to be verified by them")
+        self.original = column.name
+        self._column, self._decimals = column, column.decimals
+        self._is_median = column.form is OutputForm.MEDIAN
+        self._keys = keys
+        self._before, self._after = original, published
+        self._people = None if people is None else people[0].name
+        self._respondents = None if people is None else Values(people[1], people[0])
+        if not original.is_wide:
+            by_value(column, original.coded)
+        place.mkdir()
+        self._count = ClassCount(place, memory=memory)
+
+    def look(self, rows: Joined) -> None:
+        number = rows.extent.number
+        columns = {f"k{i}": rows.published(key) for i, key in enumerate(self._keys.of(rows.extent))}
+        columns["f"] = rows.published(self._after.part(number))
+        columns["x"] = self._texts(rows.originals[self.original])
+        if self._respondents is not None and self._people is not None:
+            columns["r"] = self._respondents.of(rows.originals[self._people])
+        # Parts have the smallest type that their numbers fit, and are put together with others.
+        wide = {
+            name: each.astype(np.int64) if isinstance(each, np.ndarray) else each
+            for name, each in columns.items()
+        }
+        self._count.add(pa.table({name: pa.array(each) for name, each in wide.items()}))
+
+    def _texts(self, originals: Part) -> Part:
+        """Numbers of texts that were read already; others are read here."""
+        if not self._before.is_wide:
+            return originals
+        texts = self._before.as_texts(originals)
+        canonical(self._column, texts)
+        return texts
+
+    def finish(self) -> None:
+        with closing(self._count):
+            for held in self._count.held_by_class():
+                self._check(held)
+
+    def _check(self, held: pa.Table) -> None:
+        labels, texts = (
+            self._as_texts(held, name, of) for name, of in (("f", self._after), ("x", self._before))
+        )
+        classes, totals, rows = (held.column(name).to_pylist() for name in ("class", "t", "n"))
+        starts = np.flatnonzero(np.diff(held.column("class").to_numpy(), prepend=-1)).tolist()
+        for first, last in pairwise([*starts, len(classes)]):
+            expected = self._label(texts[first:last], totals[first:last], rows[first:last])
+            if any(label != expected for label in labels[first:last]):
+                raise broken(
+                    f"column `{self._column.name}`",
+                    f"a published value is not the {self._column.form} of its class",
+                    f"the {self._column.form} of the values that are not missing, as the documented"
+                    " grammar writes it",
+                )
+
+    def _as_texts(self, held: pa.Table, name: str, staged: StagedColumn) -> list[str]:
+        column = held.column(name).combine_chunks()
+        texts: list[str] = (column if staged.is_wide else staged.as_texts(column.to_numpy())).to_pylist()
+        return texts
+
+    def _label(self, texts: Sequence[str], totals: Sequence[int], rows: Sequence[int]) -> str:
+        """The label of a class with these values; missing ones are empty."""
+        whole = lcm(*totals)
+        held = [
+            (_number(self._column.datatype, text), n * whole // total)
+            for text, total, n in zip(texts, totals, rows, strict=True)
+            if text
+        ]
+        if not held:
+            return ""
+        figure = _median(held) if self._is_median else _mean(held)
+        end = "|]" if len(held) < len(texts) else "]"
+        return f"[~{_written(self._column.datatype, figure, self._decimals)}{end}"
+
+
+def _number(datatype: Datatype, text: str) -> Fraction:
+    if datatype is Datatype.DATE:
+        return Fraction(date.fromisoformat(text).toordinal() - _FIRST_ORDINAL)
+    # A double is the number that its shortest spelling writes.
+    return Fraction(repr(float(text)) if datatype is Datatype.DOUBLE else text)
+
+
+def _mean(held: Sequence[tuple[Fraction, int]]) -> Fraction:
+    return sum((number * share for number, share in held), Fraction(0)) / sum(share for _, share in held)
+
+
+def _median(held: Sequence[tuple[Fraction, int]]) -> Fraction:
+    """Half way between the least and the greatest number with at most half of the weight on either side."""
+    total = sum(share for _, share in held)
+    ends = []
+    for is_falling in (False, True):
+        rest = total
+        for number, share in sorted(held, reverse=is_falling):
+            rest -= 2 * share
+            if rest <= 0:
+                ends.append(number)
+                break
+    return sum(ends, Fraction(0)) / 2
+
+
+def _written(datatype: Datatype, figure: Fraction, decimals: int) -> str:
+    unit = 10**decimals
+    whole, rest = divmod(figure.numerator * unit, figure.denominator)
+    twice = 2 * rest
+    if twice > figure.denominator or (twice == figure.denominator and whole % 2):
+        whole += 1
+    if datatype is Datatype.DATE:
+        return date.fromordinal(_FIRST_ORDINAL + whole).isoformat()
+    with localcontext(prec=_DIGITS):
+        return format(Decimal(whole).scaleb(-decimals), "f")
