@@ -27,6 +27,7 @@ from smalti.transforms.requirements.distributions import (
     tolerance,
 )
 from smalti.transforms.requirements.judge import ClassJudge
+from smalti.transforms.values.hierarchy_rules import plain
 
 DISTANCES: Final[Mapping[str, type[Closeness]]] = MappingProxyType(
     {"equal": EqualDistance, "ordered": OrderedDistance}
@@ -255,9 +256,12 @@ class TableCloseness(DistributionJudge):
 
 
 def shown(number: Fraction) -> str:
-    """A number as people write it; a fraction where decimals do not end."""
+    """A number as people write it, to its last digit: a rounded bound would promise more, or less.
+
+    A fraction where decimals do not end.
+    """
     rest = number.denominator
     for prime in (2, 5):
         while rest % prime == 0:
             rest //= prime
-    return format(float(number), "g") if rest == 1 else str(number)
+    return plain(number) if rest == 1 else str(number)
