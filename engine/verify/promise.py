@@ -26,6 +26,7 @@ class Property(StrEnum):
     COVERAGE = "each published quasi-identifier covers its original"
     CLASS_ROWS = "each equivalence class has enough rows, with enough sensitive values"
     RESPONDENTS = "each equivalence class has enough respondents, told apart by sensitive values"
+    SHARES = "sensitive values have the promised shares of each equivalence class's respondents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +186,14 @@ def shown(
 ) -> PublishedCheck:
     """What published bytes showed by themselves; `unseen` is what they cannot show."""
     check_counted(promise, counted, recounts)
+    if len(recounts) < len(promise.recounts()):
+        unseen = (*unseen, Property.SHARES)
     return PublishedCheck(
         rows,
         counted.classes,
         counted.k,
         counted.diversity_of(promise),
         digests,
-        tuple(each for each in Property if each not in unseen),
+        tuple(each for each in Property if each not in {*unseen, Property.SHARES}),
         unseen,
     )

@@ -56,6 +56,22 @@ def certificate(folder: Path) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("t-closeness", ["2/1", "equal"]),
+        ("t-closeness", ["-1/2", "equal"]),
+        ("t-closeness", ["1/2", "nearly"]),
+        ("alpha", [1]),
+        ("entropy diversity", [1]),
+        ("recursive diversity", [0, 2]),
+    ],
+)
+def test_a_certificate_cannot_promise_what_no_policy_asks(name: str, parameters: list[int | str]) -> None:
+    with pytest.raises(GuaranteeError, match="promise nothing"):
+        requirement_from_object({"name": name, "parameters": parameters})
+
+
 @pytest.mark.parametrize("bound", ["0.3333334", "0.99999999", "1000000.5", "1/3"])
 def test_a_statement_has_each_digit_of_its_bound(bound: str) -> None:
     at_least_two = Requirement(RECURSIVE_DIVERSITY, (Fraction(bound), 2))
