@@ -56,8 +56,8 @@ from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.tables.writing import content_digest
-from smalti.engine.verify.population import OriginalPopulation, PopulationCount
-from smalti.engine.verify.promise import PublishedCheck
+from smalti.engine.verify.population import OriginalPopulation
+from smalti.engine.verify.promise import PopulationCount, PublishedCheck
 from smalti.engine.verify.verifier import Original, Output, Verification, verify_run
 from smalti.errors import GuaranteeError, InternalError
 from smalti.policy.model.model import Permission

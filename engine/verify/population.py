@@ -18,7 +18,7 @@ from smalti.engine.verify.classes import group
 from smalti.engine.verify.columns import Coded, Codes, Table, broken, numbered
 from smalti.engine.verify.labels import Coverage, canonical
 from smalti.engine.verify.nodes import coverage
-from smalti.engine.verify.promise import Promise
+from smalti.engine.verify.promise import PopulationCount, Promise
 from smalti.engine.verify.read import Original, read_original
 from smalti.engine.verify.rows import IsWithdrawn, restricted, still_participating
 from smalti.engine.verify.stage import StagedColumn, StagedTable
@@ -33,18 +33,6 @@ class OriginalPopulation:
     header: tuple[str, ...]
     is_withdrawn: IsWithdrawn | None = None
     """Tells whose rows do not count; None: nobody withdrew."""
-
-
-@dataclass(frozen=True, slots=True)
-class PopulationCount:
-    """What was counted, for the owner."""
-
-    digests: tuple[str, ...] = ()
-    """SHA-256 of the files. Private, as those of the original."""
-    least: int = 0
-    """Persons whom some class covers, at least; 0 if nothing is published."""
-    shares: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
-    """The least and the largest share of those in the table among the persons whom a class covers."""
 
 
 @dataclass(frozen=True, slots=True)

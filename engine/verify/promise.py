@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from fractions import Fraction
+from typing import Self
 
 from smalti.engine.plan.plan import Plan, Role
 from smalti.engine.verify.classes import Diversity
@@ -13,9 +14,6 @@ from smalti.engine.verify.recount import Recount
 from smalti.engine.verify.recounts import recounts_of
 from smalti.errors import GuaranteeError
 from smalti.transforms.base import Guarantee, Requirement
-
-if TYPE_CHECKING:
-    from smalti.engine.verify.population import PopulationCount
 
 
 class Property(StrEnum):
@@ -76,6 +74,18 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
+class PopulationCount:
+    """What was counted, for the owner."""
+
+    digests: tuple[str, ...] = ()
+    """SHA-256 of the files. Private, as those of the original."""
+    least: int = 0
+    """Persons whom some class covers, at least; 0 if nothing is published."""
+    shares: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
+    """The least and the largest share of those in the table among the persons whom a class covers."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """Every promise was counted again and holds. For the owner: k and values can exceed the promise."""
 
@@ -103,7 +113,7 @@ class Verification:
     """Left out of the others, since their classes did not meet the promise; within the plan's limit."""
     respondents_suppressed: int = 0
     """Who have such a row."""
-    population: "PopulationCount | None" = None
+    population: PopulationCount | None = None
     """Of the population table, where the plan names one."""
 
 

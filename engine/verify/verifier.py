@@ -42,9 +42,10 @@ from smalti.engine.verify.join import (
     join,
     originals_at,
 )
-from smalti.engine.verify.population import OriginalPopulation, PopulationCount, check_population
+from smalti.engine.verify.population import OriginalPopulation, check_population
 from smalti.engine.verify.promise import (
     Counted,
+    PopulationCount,
     Promise,
     Property,
     PublishedCheck,
@@ -343,6 +344,8 @@ class _Run:
     ) -> Iterator[Check]:
         """What recounts figures: of classes, or where whole domains are cut, of all rows with a label."""
         people, respondent = None, self.plan.read.respondent
+        if not self.plan.has_figures:
+            return
         if isinstance(respondent, RespondentColumn):
             people = self.plan.column(respondent.column), before[respondent.column]
         alone = self.plan.apply.transform.class_maker == SINGLE_DIMENSIONAL_MONDRIAN

@@ -28,6 +28,10 @@ class EnoughOfPopulation(EnoughRespondents):
         "somebody who knows of fewer persons than the population table has",
     )
 
+    @property
+    def is_possible(self) -> bool:
+        return self.k >= 2
+
     def statement(self, counted: str) -> str:
         del counted
         return (
@@ -94,6 +98,10 @@ class Presence(DistributionJudge):
             f" quasi-identifiers, a share from {shown(self.model.low)} to {shown(self.model.high)} is in"
             " the table"
         )
+
+    @property
+    def is_possible(self) -> bool:
+        return 0 <= self.model.low <= self.model.high <= 1
 
     def statement(self, counted: str) -> str:
         return self.clause(counted)

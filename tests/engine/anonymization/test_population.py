@@ -292,10 +292,11 @@ def test_columns_and_values_of_the_population_fit_those_of_the_target(tmp_path: 
             {**K_MAP, "sensitive": "[illness]", "released": "[]"},
             "`mosaicrown:sensitive` is not implemented",
         ),
+        ({**K_MAP, "per-column": "{age: {output-form: mean}}"}, "is published as figures"),
         ({**K_MAP, "partitioning": "relaxed"}, "this `smalti:partitioning` is not implemented"),
         ({**K_MAP, "algorithm": "incognito", "suppression-limit": 0.1}, "`smalti:suppressionLimit`"),
     ],
-    ids=["sensitive", "relaxed", "suppression"],
+    ids=["sensitive", "mean", "relaxed", "suppression"],
 )
 def test_what_is_not_implemented_beside_a_population_is_named(
     words: dict[str, Any], problem: str, tmp_path: Path
