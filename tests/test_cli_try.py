@@ -25,7 +25,7 @@ from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.plan import Plan
 from smalti.engine.plan.reports import OwnerReport
 from smalti.engine.registry.registry import Registry
-from smalti.errors import GuaranteeError, UsageError
+from smalti.errors import GuaranteeError, SmaltiError, UsageError
 from smalti.trying import read_varied
 
 VALUES = {row[1] for row in small_rows()} | {"Rome", "Oslo", "Bern", "flu", "gout", "asthma", "cold"}
@@ -292,3 +292,41 @@ def test_a_try_takes_nothing_from_a_budget(tmp_path: Path) -> None:
 def test_help_says_who_sees_rows(tmp_path: Path) -> None:
     shown = " ".join(smalti("try", "--help", cwd=tmp_path).out.split())
     assert "Rows are shown on the terminal only, never in JSON." in shown
+
+
+# --- Values that have no place in a hierarchy
+
+
+def with_hierarchy(folder: Path, *cities: str) -> Path:
+    policy = prepare(folder)
+    rows = "".join(f"{city};*\n" for city in cities)
+    (folder / "cities.csv").write_text(rows)
+    description = {
+        "@context": ["http://www.w3.org/ns/csvw", {"smalti": "https://w3id.org/smalti#"}],
+        "url": "people.csv",
+        "tableSchema": {
+            "columns": [{"name": "city", "smalti:hierarchy": {"file": "cities.csv", "format": "csv"}}]
+        },
+    }
+    (folder / "people.csv-metadata.json").write_text(json.dumps(description))
+    return policy
+
+
+def test_an_owner_is_shown_values_without_a_place_in_a_hierarchy(tmp_path: Path) -> None:
+    policy, seen = with_hierarchy(tmp_path, "Rome"), dict[str, list[str]]()
+    with pytest.raises(SmaltiError, match="2 values of the column have no place") as refused:
+        api.try_out(
+            policy,
+            data={CUSTOMER: tmp_path / "people.csv"},
+            show_values=lambda column, values: seen.update({column: list(values)}),
+        )
+    assert seen == {"city": ["Bern", "Oslo"]}
+    assert "Oslo" not in str(refused.value)
+
+
+def test_values_are_shown_on_a_terminal_alone(tmp_path: Path) -> None:
+    policy = with_hierarchy(tmp_path, "Rome")
+    tried = smalti("try", policy, *binding(tmp_path), "--show-values", cwd=tmp_path)
+    assert tried.code == 2
+    assert "--show-values: there is no terminal" in tried.err
+    assert "Oslo" not in tried.err + tried.out

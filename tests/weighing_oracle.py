@@ -10,7 +10,14 @@ from fractions import Fraction
 
 from mondrian_oracle import Oracle, Row
 
-from smalti.transforms.base import ALPHA, CLOSENESS, ENTROPY_DIVERSITY, RECURSIVE_DIVERSITY, Requirement
+from smalti.transforms.base import (
+    ALPHA,
+    CLOSENESS,
+    ENTROPY_DIVERSITY,
+    PRESENCE,
+    RECURSIVE_DIVERSITY,
+    Requirement,
+)
 
 Weights = list[Fraction]
 
@@ -36,6 +43,8 @@ def is_met(requirement: Requirement, weights: Weights, table: Weights) -> bool:
         case "t-closeness", (t, "ordered"):
             gaps = [sum(shares[:i]) - sum(reference[:i]) for i in range(1, len(shares))]
             return sum(map(abs, gaps)) <= t * max(len(shares) - 1, 1)
+        case "presence", (low, high):  # of those with the largest value
+            return low <= shares[-1] <= high
     raise NotImplementedError
 
 
@@ -89,4 +98,4 @@ class WeighingOracle(Oracle):
         return True
 
 
-WEIGHING = {ENTROPY_DIVERSITY, RECURSIVE_DIVERSITY, ALPHA, CLOSENESS}
+WEIGHING = {ENTROPY_DIVERSITY, RECURSIVE_DIVERSITY, ALPHA, CLOSENESS, PRESENCE}

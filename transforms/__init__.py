@@ -1,11 +1,13 @@
 """The algorithms that sanitize a table; they know no policy and no backend."""
 
 from smalti.transforms.base import Transform
+from smalti.transforms.lattice.population import FullDomainKMap, FullDomainPresence
 from smalti.transforms.lattice.transform import (
     FullDomainKAnonymity,
     FullDomainLDiversity,
     FullDomainTCloseness,
 )
+from smalti.transforms.mondrian.population import MondrianKMap, MondrianPresence
 from smalti.transforms.mondrian.transform import (
     MondrianKAnonymity,
     MondrianLDiversity,
@@ -19,6 +21,10 @@ ALL_TRANSFORMS: tuple[type[Transform], ...] = (
     FullDomainKAnonymity,
     FullDomainLDiversity,
     FullDomainTCloseness,
+    MondrianKMap,
+    MondrianPresence,
+    FullDomainKMap,
+    FullDomainPresence,
 )
 """Every transform that a policy can select by `m:method` and `s:algorithm`."""
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, Final, Self, TypeAlias
 
 from smalti.transforms.class_models import PLAIN, ClassModels, Diversity
+from smalti.vocab import terms
 
 
 class CutScore(StrEnum):
@@ -52,6 +53,10 @@ ENTROPY_DIVERSITY: Final = "entropy diversity"
 RECURSIVE_DIVERSITY: Final = "recursive diversity"
 ALPHA: Final = "alpha"
 CLOSENESS: Final = "t-closeness"
+POPULATION_RESPONDENTS: Final = "respondents of the population"
+PRESENCE: Final = "presence"
+OF_POPULATION: Final = frozenset({POPULATION_RESPONDENTS, PRESENCE})
+"""Requirements that count the persons of a population table, and stand in place of those of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +139,31 @@ class Guarantee:
     model: str
     """`k-anonymity` or `l-diversity`."""
     k: int
-    """Least number of respondents in an equivalence class."""
+    """Least number of respondents in an equivalence class; 1 where none is promised."""
     l: int | None = None  # noqa: E741 (the literature's name)
     """Least number of well-represented values of each sensitive column, for l-diversity."""
     more: tuple[Requirement, ...] = ()
     """What classes meet beside k and l."""
 
     @property
+    def is_of_population(self) -> bool:
+        """Whether it counts the persons of a population table, not the respondents of the output."""
+        return any(requirement.name in OF_POPULATION for requirement in self.more)
+
+    @property
     def requirements(self) -> tuple[Requirement, ...]:
         """All that each class meets; what says most stands last."""
-        return (*class_requirements(self.k, self.l), *self.more)
+        return self.more if self.is_of_population else (*class_requirements(self.k, self.l), *self.more)
+
+
+def k_map_guarantee(k: int) -> Guarantee:
+    """At least k persons of a population table in each class."""
+    return Guarantee(terms.K_MAP, k, more=(Requirement(POPULATION_RESPONDENTS, (k,)),))
+
+
+def presence_guarantee(low: Fraction, high: Fraction) -> Guarantee:
+    """A share of those who are in the table, among the persons of a population table, within bounds."""
+    return Guarantee(terms.DELTA_PRESENCE, 1, more=(Requirement(PRESENCE, (low, high)),))
 
 
 STRICT_MONDRIAN: Final = "strict Mondrian"
@@ -197,6 +217,8 @@ class Asked:
     """What the policy's words of their own choose, by the name of a field."""
     models: ClassModels = PLAIN
     """What each class must meet beside k and distinct l."""
+    presence: tuple[Fraction, Fraction] = (Fraction(0), Fraction(1))
+    """The bounds of delta-presence."""
 
 
 class Transform(ABC):

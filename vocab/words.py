@@ -343,9 +343,10 @@ _ANONYMIZE = (
     _s("pseudonymKey", "the name of the key of pseudonyms, never the key itself", _EQ, Range.NAME,
        methods=_CLASSES | _MASKING, needs=_smalti("pseudonym")),
     _s("population", "the table of the population that the respondents come from", _EQ, Range.DATASET,
-       methods=frozenset({"k-map", "delta-presence"})),
+       methods=frozenset({"k-map", "delta-presence"}), implemented=True),
     _s("presence", "the bounds of the probability that a person is in the table",
-       frozenset({"gteq", "lteq"}), Range.DECIMAL, limits=_SHARE, methods=frozenset({"delta-presence"})),
+       frozenset({"gteq", "lteq"}), Range.DECIMAL, limits=_SHARE, methods=frozenset({"delta-presence"}),
+       implemented=True),
     _s("samplingRate", "the share of rows that is drawn, or of records in a training batch", _AT_MOST,
        Range.DECIMAL, limits=_SHARE_ABOVE_ZERO, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_MASKING,
        algorithms=frozenset({"sampling"}), implemented=True),
@@ -447,7 +448,7 @@ _ALGORITHM_MEANINGS = (
 )
 _METHODS = tuple(
     _value(MOSAICROWN if name.endswith(("k-anonymity", "l-diversity")) else SMALTI, name, Kind.METHOD,
-           meaning, name in {"k-anonymity", "l-diversity", "t-closeness"} | _ANY_DP)
+           meaning, name in _CLASSES | _ANY_DP)
     for name, meaning in zip(METHODS, _METHOD_MEANINGS, strict=True)
 )  # fmt: skip
 _ALGORITHMS = tuple(

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from smalti.transforms.base import OF_POPULATION
 from smalti.transforms.partitions.matching import can_match
 from smalti.transforms.partitions.weights import ValueScale
 from smalti.transforms.problem import Integers, Problem, SensitiveIncidence
@@ -22,6 +23,14 @@ def attainable(problem: Problem, sensitive: Sequence[str]) -> tuple[str, ...]:
     """
     people = problem.respondents
     count = int(problem.weights.sum()) if people is None else len(np.unique(people.items))
+    if any(requirement.name in OF_POPULATION for requirement in problem.requirements):
+        present = [
+            int(column.rows[column.values == 1].sum())
+            for column in problem.sensitive
+            if column.rows is not None
+        ]
+        share = [f"presence {here / count:.4g} as one class" for here in present if count]
+        return (f"{count} persons in the population table", *share)
     return (f"{count} respondents", *_of_columns(problem, sensitive, count))
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final, TypeAlias
 
+from smalti.engine.anonymization.population import stated_presence
 from smalti.engine.plan.plan import Column
 from smalti.errors import InternalError, PlanError, SmaltiError
 from smalti.policy.decide.decision import Fact
@@ -24,8 +25,20 @@ from smalti.policy.model.model import (
     Text,
     Value,
 )
-from smalti.transforms.class_models import ClassModels, ColumnModel, Distance, Diversity
-from smalti.vocab.terms import ALPHA, COLUMN, DISTANCE, DIVERSITY, IRI, T_CLOSENESS, C, K, L, T
+from smalti.transforms.class_models import PLAIN, ClassModels, ColumnModel, Distance, Diversity
+from smalti.vocab.terms import (
+    ALPHA,
+    COLUMN,
+    DELTA_PRESENCE,
+    DISTANCE,
+    DIVERSITY,
+    IRI,
+    T_CLOSENESS,
+    C,
+    K,
+    L,
+    T,
+)
 from smalti.vocab.words import BY_IRI
 
 _AT_MOST: Final = (C, ALPHA, T)
@@ -41,6 +54,8 @@ class ChosenBounds:
     l: int  # noqa: E741 (the literature's name)
     """1 where only k is promised."""
     models: ClassModels
+    presence: tuple[Fraction, Fraction] = (Fraction(0), Fraction(1))
+    """Of delta-presence."""
 
 
 def chosen_bounds(
@@ -60,10 +75,14 @@ def chosen_bounds(
         problems: takes a `PlanError` for each ask that cannot be met, and for each model that does not fit
             its column.
     """
-    if wanted.k is None:
-        raise InternalError("a method without k reached the compiler")
     asked = {fact.operand: fact for fact in asks}
     chooser = _Chooser(wanted, problems)
+    if wanted.method == DELTA_PRESENCE:
+        for operand in sorted(asked):
+            chooser.problem(f"a run cannot request `{operand}`", "the bounds of the policy")
+        return ChosenBounds(1, 1, PLAIN, stated_presence(wanted))
+    if wanted.k is None:
+        raise InternalError("a method without k reached the compiler")
     asked_k = chooser.asked("k", wanted.k, asked.pop(K, None))
     stated_l = asked.pop(L, None)
     asked_l = None if wanted.l is None else chooser.asked("l", wanted.l, stated_l)

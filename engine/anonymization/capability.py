@@ -17,9 +17,11 @@ from smalti.engine.anonymization.run_warnings import Inspection, inspect_rows
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import column_iri
+from smalti.engine.binding.bound_population import BoundPopulation
 from smalti.engine.binding.capability import (
     Capability,
     Compiled,
+    OwnersData,
     PlanFigures,
     Produced,
     Production,
@@ -36,7 +38,15 @@ from smalti.engine.binding.run_record import (
 )
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.stated import Published, Stated
-from smalti.engine.plan.files import ColumnLevel, ColumnLoss, Diversity, PublishedFile, Reached
+from smalti.engine.plan.files import (
+    ColumnLevel,
+    ColumnLoss,
+    Diversity,
+    InputDigest,
+    PublishedFile,
+    Reached,
+    ReachedOfPopulation,
+)
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice, ordered
@@ -45,8 +55,8 @@ from smalti.engine.plan.reports import OwnerReport, Report
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
-from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.engine.tables.writing import content_digest
+from smalti.engine.verify.population import OriginalPopulation, PopulationCount
 from smalti.engine.verify.promise import PublishedCheck
 from smalti.engine.verify.verifier import Original, Output, Verification, verify_run
 from smalti.errors import GuaranteeError, InternalError
@@ -136,14 +146,13 @@ class Anonymization(Capability[Plan, Written]):
     def check_again(self, published: Published, stated: Stated[ClassGuarantee]) -> PublishedCheck:
         return check_published(published, stated.guarantee)
 
-    def content_again(
-        self, plan: Plan, source: Source, backend: Backend, place: Path, withdrawn: Withdrawn
-    ) -> str:
-        return content_again(plan, source, backend, place, withdrawn)
+    def content_again(self, plan: Plan, data: OwnersData, backend: Backend, place: Path) -> str:
+        return content_again(plan, data, backend, place)
 
     def exact(self, under: RunUnder, compiled: Compiled[Plan], table: StagedTable) -> Written:
         """Generalise: the rows are written into the stage, and the link from them to the input's rows."""
         plan, stage, watch = compiled.plan, under.stage, under.watch
+        population = compiled.run_input.circumstances.population
         watch.rows(compiled.contents.rows)
         is_output = compiled.run_input.is_output
         inspection = inspect_rows(plan, compiled.source, table, is_output=is_output, with_counts=True)
@@ -157,6 +166,7 @@ class Anonymization(Capability[Plan, Written]):
                 stage.link,
                 watch.phase,
                 hierarchies_of(compiled.source.description),
+                None if population is None else population.table,
             ),
         )
 
@@ -187,6 +197,7 @@ class _Verified(Production):
 
     def _verification(self, output: Output) -> Verification:
         under, run_input, source = self.under, self.compiled.run_input, self.compiled.source
+        population = run_input.circumstances.population
         try:
             verification = verify_run(
                 self.compiled.plan,
@@ -196,6 +207,7 @@ class _Verified(Production):
                 run_input.circumstances.withdrawn.known_form,
                 folder=under.stage.spill,
                 hierarchies=hierarchies_of(source.description),
+                population=_original_population(population),
             )
         except GuaranteeError:
             # A file that is another one by now breaks promises, too.
@@ -204,13 +216,24 @@ class _Verified(Production):
         check_unchanged(
             source, [prefixed(digest) for digest in verification.input_digests], self.compiled.contents
         )
+        if population is not None and verification.population is not None:
+            digests = [prefixed(digest) for digest in verification.population.digests]
+            check_unchanged(population.source, digests, population.table.contents)
         return verification
+
+    def _inputs(self, verification: Verification) -> tuple[InputDigest, ...]:
+        registry, population = self.under.registry, self.compiled.run_input.circumstances.population
+        digests = digests_of_inputs(registry, self.compiled.source, verification.input_digests)
+        if population is None or verification.population is None:
+            return digests
+        others = digests_of_inputs(registry, population.source, verification.population.digests)
+        return (*digests, *(replace(digest, input=population.source.target) for digest in others))
 
     def _report(self, verification: Verification) -> OwnerReport:
         under, run_input, written = self.under, self.compiled.run_input, self.written
         return OwnerReport(
             engine=under.backend.name,
-            inputs=digests_of_inputs(under.registry, self.compiled.source, verification.input_digests),
+            inputs=self._inputs(verification),
             rows_in=verification.rows
             + verification.rows_withdrawn
             + verification.rows_filtered
@@ -234,12 +257,30 @@ class _Verified(Production):
             respondents_suppressed=verification.respondents_suppressed,
             levels=_levels(self.compiled.plan, written.loss.node),
             minimal_nodes=written.loss.minimal,
+            of_population=_reached_of(verification.population),
             reached=tuple(
                 Reached(name, judge.parameters or judge.name, figure)
                 for name, requirement, figure in verification.reached
                 for judge in judges_of([replace(requirement, column=None)])
             ),
         )
+
+
+def _reached_of(counted: PopulationCount | None) -> ReachedOfPopulation | None:
+    if counted is None:
+        return None
+    return ReachedOfPopulation(counted.least, *map(float, counted.shares))
+
+
+def _original_population(population: BoundPopulation | None) -> OriginalPopulation | None:
+    if population is None:
+        return None
+    source = population.source
+    return OriginalPopulation(
+        Original(source.path, source.format, source.parts),
+        population.table.contents.header,
+        population.withdrawn.known_form,
+    )
 
 
 def _levels(plan: Plan, node: tuple[int, ...]) -> tuple[ColumnLevel, ...]:

@@ -131,6 +131,36 @@ def column_ladders(column: Column, texts: pa.Array, stated: Stated) -> tuple[Lad
         ) from None
 
 
+def values_without_place(column: Column, texts: pa.Array, stated: Stated, most: int) -> list[str]:
+    """Some values that have no place in a hierarchy, in their order; for the eyes of the owner alone.
+
+    Args:
+        column: as the plan has it.
+        texts: its values in their order, one text for each.
+        stated: its hierarchy.
+        most: how many of them, at most.
+    """
+    waiting, without = [texts], list[str]()
+    while waiting and len(without) < most:
+        part = waiting.pop()
+        if not len(part) or _have_places(column, part, stated):
+            continue
+        if len(part) == 1:
+            without.append(part[0].as_py())
+        else:
+            middle = len(part) // 2
+            waiting += [part.slice(middle), part.slice(0, middle)]
+    return without
+
+
+def _have_places(column: Column, texts: pa.Array, stated: Stated) -> bool:
+    try:
+        _ladders(column, texts, stated)
+    except HierarchyError:
+        return False
+    return True
+
+
 def _ladders(column: Column, texts: pa.Array, stated: Stated) -> tuple[Ladders, Integers | None]:
     if isinstance(stated, HierarchyFile):
         return _places_in(column, texts, ladders_of(stated.rows)), None

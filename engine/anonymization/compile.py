@@ -5,14 +5,21 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from smalti.engine.anonymization.bounds import ChosenBounds, chosen_bounds
-from smalti.engine.anonymization.codebooks import column_ladders
+from smalti.engine.anonymization.codebooks import column_ladders, values_without_place
 from smalti.engine.anonymization.output_forms import stated_forms, with_decimals
+from smalti.engine.anonymization.population import (
+    OF_POPULATION,
+    PopulationBinder,
+    refused_beside_population,
+)
 from smalti.engine.backends.faults import cell, first_fault
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import (
     BoundColumns,
-    SaidOfRespondents,
     column_iri,
     refuse_unimplemented,
 )
@@ -84,6 +91,8 @@ _CHOICES: Final[Mapping[IRI, tuple[str, type[StrEnum]]]] = {
     CUT_SCORE: ("cut_score", CutScore),
 }
 """Words with a choice of names about how classes are made, each with the field of the transform."""
+_MOST_SHOWN: Final = 20
+"""Values that have no place in a hierarchy, on the owner's terminal."""
 
 
 def compile_plan(
@@ -118,20 +127,25 @@ def compile_plan(
     refuse_unimplemented(wanted, permission)
     _refuse_budgets(wanted, permission.constraints)
     _refuse_suppression(wanted)
-    compiler = _Compiler(wanted, source, table, circumstances.respondents)
+    if wanted.method in OF_POPULATION:
+        raise_all(refused_beside_population(wanted))
+    compiler = _Compiler(wanted, source, table, circumstances)
     granted = compiler.granted_rows(circumstances)
     columns = stated_forms(wanted, compiler.columns(circumstances.withheld), compiler.problems)
     respondent = compiler.respondent(columns)
     sensitive = tuple(column for column in columns if column.role is Role.SENSITIVE)
     bounds = chosen_bounds(wanted, sensitive, circumstances.asks, compiler.problems)
     columns = compiler.with_trees(columns, bounds.models)
+    population = circumstances.population
+    if population is not None:
+        PopulationBinder(wanted, source, population, compiler.problems).bind(columns, respondent)
     raise_all(compiler.problems)
     columns = with_decimals(columns, table, compiler.problems)
     raise_all(compiler.problems)
     kept = tuple(column.name for column in columns if column.role.is_published)
     dropped = tuple(column.name for column in columns if not column.role.is_published)
     return Plan(
-        Read(source.target, columns, respondent),
+        Read(source.target, columns, respondent, None if population is None else population.source.target),
         Select(kept, dropped),
         Apply(_transform(wanted, bounds, columns, options)),
         Write(permission.output, kept, options.output_format, options.rows_per_part),
@@ -191,6 +205,13 @@ def _transform(
             "exact first cuts, because whole domains are cut",
             "leave out --first-cuts",
         )
+    if options.sampled_fragments is not None and wanted.method in OF_POPULATION:
+        raise PlanError(
+            str(wanted.where),
+            "requested first cuts from a sample, but the policy names a population table",
+            "no first cuts, because both tables are cut together",
+            "leave out --first-cuts",
+        )
     if options.sampled_fragments is not None and wanted.algorithm == INCOGNITO:
         raise PlanError(
             str(wanted.where),
@@ -221,6 +242,7 @@ def _transform(
             options.sampled_fragments,
             variant,
             bounds.models,
+            bounds.presence,
         )
     )
 
@@ -247,10 +269,12 @@ class _Compiler(BoundColumns[Anonymization]):
     """Binds columns to roles, and collects problems."""
 
     def __init__(
-        self, wanted: Anonymization, source: Source, table: StagedTable, said: SaidOfRespondents
+        self, wanted: Anonymization, source: Source, table: StagedTable, circumstances: Circumstances
     ) -> None:
+        self._population = circumstances.population
+        self._show_values = circumstances.show_values
         named = (*wanted.identifiers, *wanted.quasi_identifiers, *wanted.sensitive, *wanted.released)
-        super().__init__(wanted, source, table, said, named)
+        super().__init__(wanted, source, table, circumstances.respondents, named)
 
     def granted_rows(self, circumstances: Circumstances) -> Filter | None:
         """Leave out respondents who withdrew, then the rows that are not granted; return that filter.
@@ -402,6 +426,9 @@ class _Compiler(BoundColumns[Anonymization]):
             column_ladders(column, book.texts, hierarchy.stated)
         except DataError as error:
             self.problem(where, error.problem, error.expected, error.way_out)
+            if self._show_values is not None:
+                without = values_without_place(column, book.texts, hierarchy.stated, _MOST_SHOWN)
+                self._show_values(column.name, without)
         return column
 
     def _check_values(self, name: str, declared: Datatype, role: Role, zone: str | None) -> None:
@@ -426,9 +453,17 @@ class _Compiler(BoundColumns[Anonymization]):
 
     def _quasi_identifier_type(self, name: str, declared: Datatype | None, zone: str | None) -> Datatype:
         if declared is None:
-            return infer_datatype(self.table.texts(name), zone)
+            return infer_datatype(self._all_texts(name), zone)
         self._refuse_other_values(name, declared, zone)
         return declared
+
+    def _all_texts(self, name: str) -> pa.Array:
+        """The texts of a column in the target, and in the population table where there is one."""
+        texts = self.table.texts(name)
+        if self._population is None or name not in self._population.table.contents.header:
+            return texts
+        others = self._population.table.texts(name)
+        return pc.unique(pa.concat_arrays([texts.cast(pa.large_string()), others.cast(pa.large_string())]))
 
     def _not_of_type(self, name: str, datatype: Datatype, row: int) -> None:
         self.problem(

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from smalti.engine.anonymization.alike_labels import check_alike, may_break
 from smalti.engine.anonymization.attainable import attainable
 from smalti.engine.anonymization.codebooks import NO_HIERARCHIES, Hierarchies, codebook_of, tree_of
 from smalti.engine.anonymization.fragments import Fragments
 from smalti.engine.anonymization.label_sizes import check_labels, label_bytes
+from smalti.engine.anonymization.population_problem import PopulationProblem, population_problem
 from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding, StagedTable
 from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import Plan, RespondentColumn
@@ -52,13 +54,14 @@ class InformationLoss:
         return sum((loss for _, loss in self.by_column), Fraction(0)) / len(self.by_column)
 
 
-def execute(
+def execute(  # noqa: PLR0913, PLR0917 (a run, and its population)
     plan: Plan,
     table: StagedTable,
     output: Path,
     link: Path,
     phase: Phase,
     hierarchies: Hierarchies = NO_HIERARCHIES,
+    population: StagedTable | None = None,
 ) -> InformationLoss:
     """Write the plan's output, and the private link from published row to input row.
 
@@ -71,6 +74,7 @@ def execute(
         link: of the private link.
         phase: is told what is going on.
         hierarchies: those that the plan has the digests of.
+        population: the table of all persons, where the plan names one.
 
     Raises:
         GuaranteeError: not even the whole table in one class meets what the plan promises.
@@ -80,22 +84,26 @@ def execute(
     """
     phase("frequencies")
     algorithm = algorithm_of(plan.apply.transform)
-    fragments = Fragments(plan, algorithm, table, hierarchies)
-    loss = _execute_in_fragments(plan, fragments, table, output, link, phase)
-    if loss is not None:
-        return loss
-    whole, books, frequencies = _whole(plan, table, hierarchies)
-    problem, tuple_of = _merged(whole, books)
+    is_whole = plan.read.population is not None or (may_break(plan) and not algorithm.divides_tuples)
+    if not is_whole:
+        fragments = Fragments(plan, algorithm, table, hierarchies)
+        loss = _execute_in_fragments(plan, fragments, table, output, link, phase)
+        if loss is not None:
+            return loss
+    frequencies, tabled = _tabled(plan, table, hierarchies, population)
+    problem, books = tabled.problem, tabled.books
     phase("generalise")
-    generalised = algorithm.generalised(problem)
+    generalised = algorithm.generalised(problem) if len(frequencies.rows) else None
     if generalised is None:
         raise _cannot_be_met(plan, problem)
     phase("write")
-    weights = _weights(plan, whole, frequencies.respondent_rows, tuple_of)
+    problem = replace(problem, weights=tabled.published)
+    weights = _weights(plan, frequencies, tabled.tuple_of, hierarchies)
     recoding, warnings = _recoding(plan, table, problem, books, generalised, weights)
-    classes = generalised.portions.classes[tuple_of]
+    check_alike(plan, tabled.problem, generalised.portions, recoding.labels)
+    classes = generalised.portions.classes[tabled.tuple_of]
     table.write(plan, replace(recoding, classes=classes), frequencies, output, link)
-    kept = generalised.portions.classes != LEFT_OUT
+    kept = (generalised.portions.classes != LEFT_OUT) & (tabled.published > 0)
     losses = (certainty_penalty(problem, i, parts, kept) for i, parts in enumerate(generalised.parts))
     return InformationLoss(
         tuple(zip(plan.apply.transform.quasi_identifiers, losses, strict=True)),
@@ -131,6 +139,23 @@ def _execute_in_fragments(
     return InformationLoss(named, warnings)
 
 
+def _tabled(
+    plan: Plan, table: StagedTable, hierarchies: Hierarchies, population: StagedTable | None
+) -> tuple[Frequencies, PopulationProblem]:
+    """The frequency table of all rows, and the problem that classes are made from."""
+    if plan.read.population is None:
+        problem, books, frequencies = _whole(plan, table, hierarchies)
+        problem, tuple_of = _merged(problem, books)
+        return frequencies, PopulationProblem(problem, books, tuple_of, problem.weights)
+    if population is None:
+        raise InternalError("a plan with a population table was run without it")
+    frequencies = table.frequencies(plan)
+    everybody = population.frequencies(plan)
+    return frequencies, population_problem(
+        plan, frequencies, everybody, lambda counted: _problem(plan, counted, hierarchies)
+    )
+
+
 def _whole(
     plan: Plan, table: StagedTable, hierarchies: Hierarchies
 ) -> tuple[Problem, list[Codebook], Frequencies]:
@@ -147,34 +172,39 @@ def _cannot_be_met(plan: Plan, problem: Problem) -> GuaranteeError:
     rule = f"{promised.model} with {' and '.join(judge.parameters for judge in judges if judge.parameters)}"
     if plan.apply.transform.sensitive and judges[-1].parameters is None:
         rule += f", with {judges[-1].rule}"
+    expected = "at least k respondents, and enough different sensitive values among them"
+    if plan.read.population is not None:
+        expected = "a target and a population table of which this holds as wholes"
     refusal = GuaranteeError(
         plan.read.target,
         f"the data cannot meet {rule}, even with everything in one class",
-        "at least k respondents, and enough different sensitive values among them",
+        expected,
         "ask the data's owner, who can bind more data or offer a policy with lower bounds",
     )
     refusal.attainable = attainable(problem, plan.apply.transform.sensitive)
     return refusal
 
 
-def _weights(plan: Plan, whole: Problem, rows: Integers | None, tuple_of: Integers) -> RowWeights | None:
+def _weights(
+    plan: Plan, frequencies: Frequencies, tuple_of: Integers, hierarchies: Hierarchies
+) -> RowWeights | None:
     """How much rows weigh in figures, where there are some.
 
     Args:
         plan: of the run.
-        whole: the problem with a tuple for each spelling.
-        rows: of its pairs of tuple and respondent.
-        tuple_of: by tuple, the one for all spellings.
+        frequencies: of its table.
+        tuple_of: by tuple of texts, the one for all spellings.
+        hierarchies: those that the plan has the digests of.
     """
     if not plan.has_figures:
         return None
-    if whole.respondents is None:
-        return RowWeights.one_each(whole.weights).of_merged(tuple_of)
-    if rows is None:
+    if frequencies.respondents is None:
+        return RowWeights.one_each(frequencies.rows).of_merged(tuple_of)
+    if frequencies.respondent_rows is None:
         raise InternalError("the rows of respondents were not counted")
-    return RowWeights.by_respondent(whole.respondents.tuples, whole.respondents.items, rows).of_merged(
-        tuple_of
-    )
+    tuples, people = frequencies.respondents
+    who = _respondents(plan, people, hierarchies)
+    return RowWeights.by_respondent(tuples, who, frequencies.respondent_rows).of_merged(tuple_of)
 
 
 def _recoding(

@@ -208,6 +208,10 @@ def notices_in(plan: Plan) -> tuple[Notice, ...]:
         text = "ends of ranges, the extremes too, are values of real people"
         notices.append(Notice(text, tuple(ranges)))
     notices += _of_sets(plan)
+    if plan.read.population is not None:
+        notices.append(
+            Notice("labels cover all persons of a class, and show values of some who are not in the table")
+        )
     if plan.released:
         text = "released columns are published unchanged, without any guarantee"
         notices.append(Notice(text, plan.released))
@@ -270,6 +274,7 @@ def to_lines(plan: Plan, notices: Sequence[Notice] | None = None, *, in_full: bo
     return [
         ("plan", explanation.digest),
         ("read", str(plan.read.target)),
+        *([("population", str(plan.read.population))] if plan.read.population is not None else []),
         ("respondent", explanation.respondent),
         *([("rows", explanation.rows)] if explanation.rows else []),
         "columns",

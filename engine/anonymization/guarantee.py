@@ -16,6 +16,7 @@ from smalti.engine.plan.published_columns import DeclaredType, LabelForm, Publis
 from smalti.transforms.base import Datatype, Guarantee
 from smalti.transforms.requirements.distribution_judge import shown
 from smalti.transforms.requirements.registry import judges_of
+from smalti.vocab.terms import IRI
 
 _REQUIREMENT_TERMS: Final[Mapping[str, Json]] = {
     "requirements": {"@id": "s:promisedRequirement", "@container": "@set"},
@@ -34,6 +35,7 @@ _STATED_FORMS: Final[Mapping[OutputForm, LabelForm]] = {
     OutputForm.MEDIAN: LabelForm.MEDIANS,
 }
 _SUPPRESSION_TERMS: Final[Mapping[str, Json]] = {"suppressionLimit": "s:allowedSuppression"}
+_POPULATION_TERMS: Final[Mapping[str, Json]] = {"population": {"@id": "s:populationTable", "@type": "@id"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class ClassGuarantee:
     from the data, and stay out."""
     suppression_limit: Fraction = Fraction(0)
     """The share of respondents of whom records may have been left out."""
+    population: IRI | None = None
+    """The table of all persons against which classes were held, where they were."""
 
     kind: ClassVar[Kind] = Kind.ANONYMIZATION
     types: ClassVar[tuple[str, ...]] = DATASET
@@ -71,7 +75,9 @@ class ClassGuarantee:
     def terms(self) -> Mapping[str, Json]:
         requirements = _REQUIREMENT_TERMS if self.promised.more else {}
         datatypes = _DATATYPE_TERMS if self.declared else {}
-        return {**requirements, **datatypes, **(_SUPPRESSION_TERMS if self.suppression_limit else {})}
+        suppression = _SUPPRESSION_TERMS if self.suppression_limit else {}
+        population = {} if self.population is None else _POPULATION_TERMS
+        return {**requirements, **datatypes, **suppression, **population}
 
     @property
     def model(self) -> str:
@@ -107,7 +113,7 @@ class ClassGuarantee:
         more = [requirement_to_object(requirement) for requirement in self.promised.more]
         generalised = [{"name": form.column, "form": form.form} for form in self.label_forms]
         return {
-            "k": self.promised.k,
+            **({"k": self.promised.k} if self.promised.k > 1 else {}),
             **({} if self.promised.l is None else {"l": self.promised.l}),
             **({"requirements": more} if more else {}),
             "quasiIdentifiers": self.quasi_identifiers,
@@ -116,6 +122,7 @@ class ClassGuarantee:
             "released": self.released,
             **({"datatypes": [each.to_object() for each in self.declared]} if self.declared else {}),
             **({"suppressionLimit": str(self.suppression_limit)} if self.suppression_limit else {}),
+            **({} if self.population is None else {"population": self.population}),
         }
 
 
@@ -175,6 +182,7 @@ def guarantee_of(plan: Plan) -> ClassGuarantee:
         plan.released,
         declared_types(plan),
         transform.lattice_terms.suppression_limit,
+        plan.read.population,
     )
 
 
@@ -187,7 +195,7 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ClassGuarantee:
     sensitive = tuple(promised.get("sensitive", ()))
     requirements = (requirement_from_object(each, sensitive) for each in promised.get("requirements", ()))
     return ClassGuarantee(
-        Guarantee(promised["model"], promised["k"], promised.get("l"), tuple(requirements)),
+        Guarantee(promised["model"], promised.get("k", 1), promised.get("l"), tuple(requirements)),
         tuple(promised.get("quasiIdentifiers", ())),
         tuple(
             ColumnForm(stated["name"], LabelForm(stated["form"]))
@@ -197,6 +205,7 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ClassGuarantee:
         tuple(promised.get("released", ())),
         tuple(map(DeclaredType.from_object, promised.get("datatypes", ()))),
         Fraction(promised.get("suppressionLimit", 0)),
+        promised.get("population"),
     )
 
 

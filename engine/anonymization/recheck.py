@@ -1,19 +1,22 @@
 """Verify published generalised rows, by their bytes alone or with the owner's data."""
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from smalti.engine.anonymization.codebooks import hierarchies_of
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.anonymization.guarantee import ClassGuarantee
 from smalti.engine.backends.base import Backend
-from smalti.engine.binding.kept_rows import leave_out_rows
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.capability import OwnersData
+from smalti.engine.binding.kept_rows import leave_out_rows, leave_out_withdrawn
 from smalti.engine.binding.stated import Published
-from smalti.engine.plan.plan import OutputFormat, Plan
-from smalti.engine.tables.description import Source
+from smalti.engine.plan.plan import OutputFormat, Plan, RespondentColumn, columns_of_respondent
+from smalti.engine.tables.disk import private_folder
 from smalti.engine.tables.reading import read_names
-from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.engine.tables.writing import content_digest
+from smalti.engine.verify.population import OriginalPopulation
 from smalti.engine.verify.promise import Promise, PublishedCheck
 from smalti.engine.verify.verifier import Original, Output, verify_published, verify_run
 from smalti.errors import GuaranteeError, UsageError
@@ -41,24 +44,60 @@ def check_published(published: Published, guarantee: ClassGuarantee) -> Publishe
         ) from None
 
 
-def content_again(plan: Plan, source: Source, backend: Backend, place: Path, withdrawn: Withdrawn) -> str:
+def content_again(plan: Plan, data: OwnersData, backend: Backend, place: Path) -> str:
     """As `Capability.content_again`: everything is repeated, the verification too."""
-    written, link = place / "again", place / "link"
+    source, written, link = data.source, place / "again", place / "link"
     hierarchies = hierarchies_of(source.description)
     written.mkdir()
-    with closing(backend.open(source, place / "spill")) as table:
+    with (
+        closing(backend.open(source, place / "spill")) as table,
+        _population(plan, data, backend, place) as (
+            staged,
+            population,
+        ),
+    ):
         if table.contents.header != tuple(column.name for column in plan.read.columns):
             raise UsageError(
                 source.path.name, "its columns differ from those of the plan", "the same header"
             )
-        leave_out_rows(plan, table, withdrawn)
-        execute(plan, table, written / "published", link, lambda _: None, hierarchies)
+        leave_out_rows(plan, table, data.withdrawn)
+        execute(plan, table, written / "published", link, lambda _: None, hierarchies, staged)
     original = Original(source.path, source.format, source.parts)
     output = Output.in_folder(written, plan.write.format)
     verify_run(
-        plan, original, output, link, withdrawn.known_form, folder=place / "spill", hierarchies=hierarchies
+        plan,
+        original,
+        output,
+        link,
+        data.withdrawn.known_form,
+        folder=place / "spill",
+        hierarchies=hierarchies,
+        population=population,
     )
     return content_digest(output.paths, plan.write.format)
+
+
+@contextmanager
+def _population(
+    plan: Plan, data: OwnersData, backend: Backend, place: Path
+) -> Iterator[tuple[StagedTable | None, OriginalPopulation | None]]:
+    """The population table of a plan, staged and as its owner's file; nothing where it names none."""
+    source, respondent = data.population, plan.read.respondent
+    if source is None:
+        yield None, None
+        return
+    with closing(backend.open(source, private_folder(place / "population"))) as table:
+        names = {*plan.apply.transform.quasi_identifiers, *columns_of_respondent(respondent)}
+        if not names <= set(table.contents.header):
+            raise UsageError(source.path.name, "it lacks columns that the plan reads", "the same columns")
+        if data.withdrawn_from_population and isinstance(respondent, RespondentColumn):
+            column = plan.column(respondent.column)
+            leave_out_withdrawn(
+                table, column.name, column.datatype, column.time_zone, data.withdrawn_from_population
+            )
+        files = Original(source.path, source.format, source.parts)
+        is_withdrawn = data.withdrawn_from_population.known_form
+        yield table, OriginalPopulation(files, table.contents.header, is_withdrawn)
 
 
 def _format(name: str) -> OutputFormat:

@@ -49,16 +49,7 @@ def check_binding(
     """
     if not registry.exists:
         return
-    versions = registry.outputs.all()
-    telling = contents.telling_digests
-    _refuse_relabelled_output(source, telling, versions)
-    parts = {input_hmac(registry, digest) for digest in telling}
-    alike = [
-        version
-        for version in versions
-        if parts & {digest for file in version.report.inputs for digest in file.digests}
-    ]
-    _refuse_relabelled_input(registry, source, alike, submitter)
+    check_named_alike(registry, source, contents, submitter)
     ownership = registry.ownership
     if not ownership.is_known(source.target) or submitter in ownership.full(source.target):
         return
@@ -69,6 +60,31 @@ def check_binding(
             "the data and the description that an owner bound to it before",
             "let an owner bind it (--owner), or use the data that an owner ran it on",
         )
+
+
+def check_named_alike(registry: Registry, source: Source, contents: Contents, submitter: IRI) -> None:
+    """Refuse data that is known under another IRI.
+
+    Args:
+        registry: as for `check_binding`, and is there.
+        source: the data, as it is bound.
+        contents: of its files.
+        submitter: who binds it.
+
+    Raises:
+        UsageError: a file belongs to an output, or to another party's input, under another IRI.
+    """
+    versions = registry.outputs.all()
+    telling = contents.telling_digests
+    _refuse_relabelled_output(source, telling, versions)
+    parts = {input_hmac(registry, digest) for digest in telling}
+    alike = {
+        file.input or version.inputs[0].iri
+        for version in versions
+        for file in version.report.inputs
+        if parts & set(file.digests)
+    }
+    _refuse_relabelled_input(registry, source, alike, submitter)
 
 
 def made_from(registry: Registry, target: IRI, contents: Contents | None = None) -> list[TargetVersion]:
@@ -84,9 +100,7 @@ def made_from(registry: Registry, target: IRI, contents: Contents | None = None)
     ]
     if contents is not None:
         whole = [input_hmac(registry, digest) for digest in contents.digests]
-        versions = [
-            version for version in versions if [source.hmac for source in version.report.inputs] == whole
-        ]
+        versions = [version for version in versions if _files_of(version, target) == whole]
     return sorted(versions, key=lambda version: version.created_at)
 
 
@@ -103,19 +117,22 @@ def _refuse_relabelled_output(
             )
 
 
-def _refuse_relabelled_input(
-    registry: Registry, source: Source, alike: list[TargetVersion], submitter: IRI
-) -> None:
-    for version in alike:
-        for source_input in version.inputs:
-            # Who owns it with others does not get rid of what they prohibit.
-            if source_input.iri != source.target and registry.ownership.of(source_input.iri) != {submitter}:
-                raise UsageError(
-                    source.path.name,
-                    "this data is registered under another IRI, which another party owns or co-owns",
-                    "the IRI that its owner's policies name",
-                    "ask its owner",
-                )
+def _files_of(version: TargetVersion, source: IRI) -> list[str]:
+    """The keyed digests of the files of an input."""
+    first = version.inputs[0].iri
+    return [file.hmac for file in version.report.inputs if (file.input or first) == source]
+
+
+def _refuse_relabelled_input(registry: Registry, source: Source, alike: set[IRI], submitter: IRI) -> None:
+    for alike_iri in alike:
+        # Who owns it with others does not get rid of what they prohibit.
+        if alike_iri != source.target and registry.ownership.of(alike_iri) != {submitter}:
+            raise UsageError(
+                source.path.name,
+                "this data is registered under another IRI, which another party owns or co-owns",
+                "the IRI that its owner's policies name",
+                "ask its owner",
+            )
 
 
 def _is_bound_as_before(registry: Registry, source: Source, contents: Contents, plan: AnyPlan) -> bool:

@@ -27,7 +27,7 @@ from smalti.engine.registry.budget import ChargedLoss
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents
-from smalti.engine.tables.withdrawn import Withdrawn
+from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
 from smalti.errors import InternalError, UsageError
 from smalti.policy.decide.decision import Reason
 from smalti.policy.model.model import Duty, Permission
@@ -68,6 +68,18 @@ class Produced:
     recorded."""
     values: "tuple[NoisyValue, ...]" = ()
     """The statistics of a release."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnersData:
+    """The data of a recorded plan, at hand again."""
+
+    source: Source
+    withdrawn: Withdrawn
+    """Who had withdrawn when the output was made."""
+    population: Source | None = None
+    """The population table, where the plan names one."""
+    withdrawn_from_population: Withdrawn = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,22 +260,19 @@ class Capability(ABC, Generic[P, E]):
             GuaranteeError: bytes, certificate or record contradict each other; no value is named.
         """
 
-    def content_again(
-        self, plan: P, source: Source, backend: Backend, place: Path, withdrawn: Withdrawn
-    ) -> str:
+    def content_again(self, plan: P, data: OwnersData, backend: Backend, place: Path) -> str:
         """The digest of what a recorded plan gives on this data; asked only where it `gives_content_again`.
 
         Args:
             plan: of this kind.
-            source: the owner's data.
+            data: the owner's.
             backend: where the plan runs.
             place: a private folder to work in.
-            withdrawn: who had withdrawn when the output was made.
 
         Raises:
             GuaranteeError, DataError: the data does not fit the plan.
         """
-        del plan, source, backend, place, withdrawn
+        del plan, data, backend, place
         raise InternalError(f"content of {self.kind} is drawn at random, and was to be made again")
 
     @abstractmethod

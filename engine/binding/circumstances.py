@@ -1,14 +1,19 @@
 """What a plan has to keep to beside the permission."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from smalti.engine.binding.bound_columns import SaidOfRespondents
+from smalti.engine.binding.bound_population import BoundPopulation
 from smalti.engine.plan.plan import OutputFormat, Respondent
 from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
 from smalti.policy.decide.decision import Fact
 from smalti.policy.model.model import Condition
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
+
+ShowValues: TypeAlias = Callable[[str, Sequence[str]], None]
+"""Takes the name of a column, and some of its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,10 @@ class Circumstances:
 
     withheld: frozenset[str] = frozenset()
     """The columns whose use is prohibited, by name; what only drops them says so."""
+    population: BoundPopulation | None = None
+    """The population table that the permission names."""
+    show_values: ShowValues | None = None
+    """Shows the owner, on a terminal, values that have no place in their hierarchy."""
 
 
 NO_MORE: Final = Circumstances()

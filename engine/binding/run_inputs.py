@@ -8,6 +8,7 @@ from pathlib import Path
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.bound_population import BoundPopulation
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.known_respondents import check_run, recorded_respondent, requested_respondent
 from smalti.engine.binding.run_request import RunRequest
@@ -56,6 +57,12 @@ class RunInput:
     def is_output(self) -> bool:
         """Whether the input is itself an output."""
         return self.circumstances.inherited is not None
+
+    def beside(self, population: BoundPopulation) -> "RunInput":
+        """The same, with the population table that respondents come from as a second input."""
+        circumstances = replace(self.circumstances, population=population)
+        inputs = (*self.inputs, Input(population.source.target, None))
+        return replace(self, inputs=inputs, circumstances=circumstances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +131,7 @@ def look_up_input(
         requested_respondent(request, registry),
         recorded_respondent(request, registry, table.contents),
         withheld.names,
+        show_values=request.show_values,
     )
     columns = described_columns(source, table.contents.header, request.owner or request.party)
     return RunInput((Input(source.target, number),), circumstances, now, withheld, columns)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
 
 from smalti.engine.arguments import public
-from smalti.engine.binding.circumstances import Options
+from smalti.engine.binding.circumstances import Options, ShowValues
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, Timing
 from smalti.engine.plan.html import ShownInNotebooks
@@ -93,8 +93,12 @@ class RunRequest:
     query: Query | None = None
     """What is asked of a release; None: the one release that the policy permits, where it permits one."""
     options: Options = field(default_factory=Options)
+    population: Location | None = None
+    """The data of the population table that the policy names."""
     checkpoint: Path | None = None
     """A private folder in which a training keeps what it has done, for a later run that takes it up."""
+    show_values: ShowValues | None = None
+    """As `Circumstances.show_values`; only for a party that owns all of the data."""
     replaces: bool = False
     """Whether policy and output take the place of the owner's earlier ones (`commit.taken_over`)."""
     workspace: Path | None = None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from smalti.engine.plan.losses import StatedLoss
+from smalti.vocab.terms import IRI
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class InputDigest:
     """Of what was read, in the canonical form; see `secret.hmac_digest`."""
     original: str | None = None
     """Of the bytes that this was brought from, likewise; None where it was read as it is."""
+    input: IRI | None = None
+    """What it is a file of, where that is not the target of the run."""
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -72,6 +75,17 @@ class Reached:
     requirement: str
     """In the words of the plan: `t = 0.2 (equal distance)`."""
     figure: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedOfPopulation:
+    """What was counted of the persons of a population table whom published classes cover."""
+
+    least: int
+    """Persons whom a class covers, at least."""
+    least_share: float
+    """Of those of a class, the share that is in the table, at least."""
+    largest_share: float
 
 
 @dataclass(frozen=True, slots=True)

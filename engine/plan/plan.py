@@ -130,6 +130,8 @@ class Read:
     columns: tuple[Column, ...]
     """In the order of the file."""
     respondent: Respondent
+    population: IRI | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """The table of all persons that respondents come from, by which classes are held; None: none is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from smalti.engine.plan.files import (
     ExactColumn,
     InputDigest,
     Reached,
+    ReachedOfPopulation,
     Timing,
 )
 from smalti.engine.plan.kinds import Kind, report_class
@@ -101,6 +102,8 @@ class OwnerReport:
     """All such levels that meet the guarantee and could not be finer, in the order of `levels`."""
     reached: tuple[Reached, ...] = ()
     """What was reached of the models of distributions, as verified."""
+    of_population: ReachedOfPopulation | None = None
+    """Of the population table, where the plan names one, as verified."""
 
     def lines(self, counted: str) -> Iterator[str]:
         yield (
@@ -116,6 +119,11 @@ class OwnerReport:
                 f"{each.column} {each.figure:.4g} for {each.requirement}" for each in self.reached
             )
             yield f"reached by the worst class: {listed}"
+        if (of_population := self.of_population) is not None:
+            yield (
+                f"population: at least {of_population.least} persons in each class, of whom"
+                f" {of_population.least_share:.4g} to {of_population.largest_share:.4g} are in the table"
+            )
         yield f"information lost (global certainty penalty): {self.loss:.1%}"
         if self.levels:
             listed = ", ".join(f"{each.column} {each.level} of {each.levels}" for each in self.levels)

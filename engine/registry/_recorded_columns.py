@@ -63,6 +63,8 @@ def recorded_columns(connection: Connection, target: IRI) -> RecordedColumns:
         columns = tuple((str(column["name"]), IRI(column["iri"])) for column in json.loads(text)["columns"])
         whole.update({DescribedColumns(columns, None)} if columns else ())
     for plan, version in connection.execute(plans):
+        if _is_population(plan, target):
+            continue  # its columns are none of this plan's
         of_plan, is_whole = _columns_read(plan)
         read.update(of_plan)
         described = json.loads(version).get("input_table")
@@ -72,6 +74,12 @@ def recorded_columns(connection: Connection, target: IRI) -> RecordedColumns:
         elif is_whole:
             whole.add(DescribedColumns(of_plan, None))
     return RecordedColumns(target, frozenset(whole), frozenset(read))
+
+
+def _is_population(plan: str, target: IRI) -> bool:
+    with suppress(ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return bool(json.loads(plan)["steps"][0].get("population") == target)
+    return False
 
 
 def _columns_read(plan: str) -> tuple[tuple[tuple[str, IRI], ...], bool]:

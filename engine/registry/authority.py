@@ -109,6 +109,27 @@ def deny_afterwards(registry: Registry, decision: Decision, reason: Reason) -> D
     return denial
 
 
+def prohibitions_on(registry: Registry, request: Request) -> tuple[Reason, ...]:
+    """The prohibitions of owners that apply to a request, whatever permits it; nothing is written down.
+
+    Args:
+        registry: what is known; it is only read.
+        request: its party is asserted by the caller.
+
+    Returns:
+        A reason for each, also for those on parts of its targets.
+    """
+    if request.time is None:
+        request = replace(request, time=datetime.now(UTC))
+    with registry.snapshot() as snapshot:
+        decision = decide_as(Judge(registry, snapshot, explain=True), request, None, frozenset())
+    return tuple(
+        Reason(f"a prohibition on `{request.targets[0]}` applies", report.policy, report.rule)
+        for report in decision.considered
+        if report.kind == "prohibition" and report.applies
+    )
+
+
 def decide_as(
     judge: Judge, request: Request, submission: Submission | None, visited: frozenset[IRI]
 ) -> Decision:

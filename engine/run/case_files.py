@@ -54,6 +54,7 @@ class _World(_Object):
 
 class _Plan(_Object):
     data: _Line
+    population: _Line | None = None
     method: str | None = None
     k: int | None = None
     l: int | None = None  # noqa: E741 (the literature's name)
@@ -101,6 +102,8 @@ class ExpectedPlan:
     kept: frozenset[str] | None
     explained: Path | None
     """A file with the text that `smalti plan` prints."""
+    population: Path | None = None
+    """The data of the population table that the policy names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +240,7 @@ def _plan(here: Path, plan: _Plan) -> ExpectedPlan:
     return ExpectedPlan(
         here / plan.data, plan.method, plan.k, plan.l,
         columns(plan.dropped), columns(plan.generalised), columns(plan.kept), explained,
+        None if plan.population is None else here / plan.population,
     )  # fmt: skip
 
 

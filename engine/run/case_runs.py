@@ -172,7 +172,11 @@ def _plan_failures(
         (parsed, content) for parsed, content in documents if grant.policy in parsed.policies
     )
     document = PolicyDocument(grant.policy, content, parsed.name)
-    request = replace(_run_request(document, case, expected.data), rule=grant.permission.uid)
+    request = replace(
+        _run_request(document, case, expected.data),
+        rule=grant.permission.uid,
+        population=expected.population,
+    )
     with tempfile.TemporaryDirectory(prefix="smalti-") as nowhere:
         try:
             registry = Registry.open(Path(nowhere) / "none.sqlite")

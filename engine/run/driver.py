@@ -15,6 +15,7 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.capability import Capability, Compiled, E, P, Produced, Production
 from smalti.engine.binding.known_respondents import with_respondents
+from smalti.engine.binding.population import bound_population
 from smalti.engine.binding.run_inputs import Granted, admit, bound, check_unchanged, look_up_input
 from smalti.engine.binding.run_record import RunUnder, new_version
 from smalti.engine.binding.run_request import Outcome, RunRequest
@@ -46,10 +47,14 @@ def compiled_for(  # noqa: PLR0913, PLR0917 (a request, and all that it is compi
     capability.check_request(request)
     columns = with_respondents(capability.columns_read(request, granted), request, registry)
     with bound(request, backend, workspace, phase, columns) as (source, table):
-        phase("plan")
-        run_input = look_up_input(request, registry, granted, source, table)
-        plan = capability.compile(request, granted, source, table, run_input.circumstances)
-        yield Compiled(plan, run_input, source, table.contents), table
+        opened = bound_population(request, registry, backend, granted.permission, workspace, phase)
+        with opened as population:
+            phase("plan")
+            run_input = look_up_input(request, registry, granted, source, table)
+            if population is not None:
+                run_input = run_input.beside(population)
+            plan = capability.compile(request, granted, source, table, run_input.circumstances)
+            yield Compiled(plan, run_input, source, table.contents), table
 
 
 def carry_out(capability: Capability[P, E], under: RunUnder) -> Outcome:

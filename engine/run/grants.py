@@ -7,12 +7,13 @@ from pathlib import Path
 
 from smalti.engine.binding.candidate_permissions import candidate_permissions
 from smalti.engine.binding.capability import capability_of
+from smalti.engine.binding.population import population_of, prohibited_population
 from smalti.engine.binding.run_inputs import Granted, granted_by
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.withheld_columns import declared_columns
 from smalti.engine.plan.kinds import action_of, granted_kind, sole_kind_of
 from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
-from smalti.engine.registry.authority import decide
+from smalti.engine.registry.authority import decide, deny_afterwards
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Submission
 from smalti.engine.registry.submitted_policies import resolved
@@ -47,7 +48,11 @@ def decided(
     decision = _decide(request, registry, columns)
     if not decision.is_permitted:
         return decision, None
-    return decision, replace(_granted(request, decision), columns=columns)
+    granted = replace(_granted(request, decision), columns=columns)
+    reason = prohibited_population(request, registry, granted.permission)
+    if reason is not None:
+        return deny_afterwards(registry, decision, reason), None
+    return decision, granted
 
 
 def check_target(request: RunRequest) -> None:
@@ -70,7 +75,9 @@ def check_output(request: RunRequest, registry: Registry, granted: Granted) -> N
     """
     if registry.exists:
         issuer = request.document.issuer or request.submitter
-        registry.outputs.check_output(granted.output, (request.target,), request.submitter, issuer)
+        population = population_of(granted.permission)
+        inputs = (request.target,) if population is None else (request.target, population)
+        registry.outputs.check_output(granted.output, inputs, request.submitter, issuer)
 
 
 def binds_as_owner(request: RunRequest, registry: Registry) -> bool:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from smalti.engine.backends.base import Backend
-from smalti.engine.binding.capability import capability_of
+from smalti.engine.binding.capability import OwnersData, capability_of
 from smalti.engine.binding.checks import ReleaseCheck
 from smalti.engine.binding.stated import Published, Stated, kind_differs
-from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, PublishedFile
 from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.kinds import Kind, kind_by_member
@@ -183,6 +182,7 @@ def repeat(
     data: Location,
     backend: Backend,
     workspace: Path | None = None,
+    population: Location | None = None,
 ) -> Recheck:
     """As `recheck`, and run the recorded plan again on the owner's data: everything is repeated.
 
@@ -193,6 +193,7 @@ def repeat(
         backend: where the plan runs.
         workspace: where to work, privately; all workers of a cluster must see it. None: in the system's
             folder for temporary files.
+        population: the population table, where the plan names one.
 
     Raises:
         GuaranteeError: as `recheck`, or the plan gives other content on this data.
@@ -214,10 +215,24 @@ def repeat(
             "an output that its plan reproduces",
             "leave out --data",
         )
-    withdrawn = _withdrawn_then(registry, plan, seen.version)
+    others = [source.iri for source in seen.version.inputs[1:]]
+    if bool(others) is not (population is not None):
+        raise UsageError(
+            "population (--population)",
+            "the plan names a population table" if others else "the plan names no population table",
+            f"the data of `{others[0]}`" if others else "no population",
+            "bind it with --population" if others else "leave it out",
+        )
     with scratch(workspace) as place:
         source = brought(plan.read.target, data, place / "input")
-        content = capability.content_again(plan, source, backend, place, withdrawn)
+        owned = OwnersData(source, _withdrawn_then(registry, plan.read.target, seen.version))
+        if population is not None:
+            owned = replace(
+                owned,
+                population=brought(others[0], population, place / "population-input"),
+                withdrawn_from_population=_withdrawn_then(registry, others[0], seen.version),
+            )
+        content = capability.content_again(plan, owned, backend, place)
     if content != seen.version.output_digest:
         raise GuaranteeError(
             str(folder),
@@ -228,11 +243,11 @@ def repeat(
     return replace(seen, is_repeated=True)
 
 
-def _withdrawn_then(registry: Registry, plan: AnyPlan, version: TargetVersion) -> Withdrawn:
+def _withdrawn_then(registry: Registry, target: IRI, version: TargetVersion) -> Withdrawn:
     """Who had withdrawn when the output was made: those who did later are in it."""
     asked_at = version.report.withdrawn_at or version.created_at
     numbers = {source.iri: source.version for source in version.inputs}
-    return registry.withdrawals.of(plan.read.target, numbers.get(plan.read.target), at=asked_at)
+    return registry.withdrawals.of(target, numbers.get(target), at=asked_at)
 
 
 @dataclass(frozen=True, slots=True)

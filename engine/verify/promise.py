@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from smalti.engine.plan.plan import Plan, Role
 from smalti.engine.verify.classes import Diversity
@@ -13,6 +13,9 @@ from smalti.engine.verify.recount import Recount
 from smalti.engine.verify.recounts import recounts_of
 from smalti.errors import GuaranteeError
 from smalti.transforms.base import Guarantee, Requirement
+
+if TYPE_CHECKING:
+    from smalti.engine.verify.population import PopulationCount
 
 
 class Property(StrEnum):
@@ -26,6 +29,7 @@ class Property(StrEnum):
     COVERAGE = "each published quasi-identifier covers its original, or is the figure of its class"
     CLASS_ROWS = "each equivalence class has enough rows, with enough sensitive values"
     RESPONDENTS = "each equivalence class has enough respondents, told apart by sensitive values"
+    POPULATION = "of the population table, each equivalence class covers as many persons as is promised"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,8 @@ class Verification:
     """Left out of the others, since their classes did not meet the promise; within the plan's limit."""
     respondents_suppressed: int = 0
     """Who have such a row."""
+    population: "PopulationCount | None" = None
+    """Of the population table, where the plan names one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +197,12 @@ def shown(
         counted.k,
         counted.diversity_of(promise),
         digests,
-        tuple(each for each in Property if each not in unseen),
+        tuple(each for each in Property if each not in unseen and each not in _not_promised(promise)),
         unseen,
     )
+
+
+def _not_promised(promise: Promise) -> tuple[Property, ...]:
+    if promise.guarantee.is_of_population:
+        return Property.CLASS_ROWS, Property.RESPONDENTS
+    return (Property.POPULATION,)

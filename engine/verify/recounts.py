@@ -12,7 +12,14 @@ from smalti.engine.verify.distributions import (
 )
 from smalti.engine.verify.recount import Recount
 from smalti.errors import InternalError
-from smalti.transforms.base import DISTINCT_VALUES, NOT_HELD_BY_ALL, RESPONDENTS, Requirement
+from smalti.transforms.base import (
+    DISTINCT_VALUES,
+    NOT_HELD_BY_ALL,
+    POPULATION_RESPONDENTS,
+    PRESENCE,
+    RESPONDENTS,
+    Requirement,
+)
 
 
 class RecountedRespondents(Recount):
@@ -54,6 +61,24 @@ class RecountedValues(Recount):
         return f"a class has too few values of `{column}` for its respondents" if few else None
 
 
+class RecountedPopulation(Recount):
+    """At least k persons of a population table, which the table itself has to show (`population`)."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = POPULATION_RESPONDENTS
+    rows_refute: ClassVar[bool] = False
+
+
+class RecountedPresence(Recount):
+    """Shares of such persons, likewise."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = PRESENCE
+    rows_refute: ClassVar[bool] = False
+
+
 RECOUNTS: Final[tuple[type[Recount], ...]] = (
     RecountedRespondents,
     RecountedSharedValue,
@@ -62,6 +87,8 @@ RECOUNTS: Final[tuple[type[Recount], ...]] = (
     RecountedRecursive,
     RecountedShare,
     RecountedCloseness,
+    RecountedPopulation,
+    RecountedPresence,
 )
 """Every requirement that the verifier can count again; it verifies no other promise."""
 

@@ -25,7 +25,7 @@ import pyarrow as pa
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn
 from smalti.engine.verify.against import verify_against
-from smalti.engine.verify.columns import TEXT, Batch, Codes, Numbered, Table, broken
+from smalti.engine.verify.columns import TEXT, Batch, Codes, Numbered, Table, broken, numbered
 from smalti.engine.verify.count import MEMORY, ClassCount, Tree
 from smalti.engine.verify.csv import BLOCK
 from smalti.engine.verify.entries import IsCounted, IsCountedWithOthers, Keys, Values, count_rows
@@ -42,6 +42,7 @@ from smalti.engine.verify.join import (
     join,
     originals_at,
 )
+from smalti.engine.verify.population import OriginalPopulation, PopulationCount, check_population
 from smalti.engine.verify.promise import (
     Counted,
     Promise,
@@ -102,6 +103,7 @@ def verify_run(  # noqa: PLR0913 (what a run has)
     *,
     folder: Path | None = None,
     hierarchies: Mapping[str, DeclaredHierarchy] = NO_HIERARCHIES,
+    population: OriginalPopulation | None = None,
 ) -> Verification:
     """Check every promise of a run on the bytes that it wrote.
 
@@ -126,6 +128,7 @@ def verify_run(  # noqa: PLR0913 (what a run has)
         folder: a private place for what does not fit into memory, to be removed by the caller; None: one
             is made, and removed.
         hierarchies: by column, those that the plan has the digests of.
+        population: the table of all persons, where the plan names one; it is held in memory.
 
     Raises:
         GuaranteeError: a promise is broken.
@@ -133,7 +136,9 @@ def verify_run(  # noqa: PLR0913 (what a run has)
         BackendError: a file cannot be opened, or no memory or no disk is left.
     """
     with _private(folder) as place:
-        return verify_in(place, plan, original, output, link, is_withdrawn, Sizes(), hierarchies)
+        return verify_in(
+            place, plan, original, output, link, is_withdrawn, Sizes(), hierarchies, population
+        )
 
 
 def verify_in(  # noqa: PLR0913, PLR0917 (`verify_run` with two more)
@@ -145,9 +150,10 @@ def verify_in(  # noqa: PLR0913, PLR0917 (`verify_run` with two more)
     is_withdrawn: IsWithdrawn | None,
     sizes: Sizes,
     hierarchies: Mapping[str, DeclaredHierarchy] = NO_HIERARCHIES,
+    population: OriginalPopulation | None = None,
 ) -> Verification:
     """As `verify_run`, in an empty private folder, with so much in memory at a time."""
-    return _Run(plan, place, sizes, hierarchies).verified(original, output, link, is_withdrawn)
+    return _Run(plan, place, sizes, hierarchies, population).verified(original, output, link, is_withdrawn)
 
 
 def verify_published(
@@ -172,8 +178,9 @@ def verify_published(
         published = _Published.read(promise, output, place, BLOCK)
         if digests is not None:
             _check_digests(output, published.digests, digests)
-        unseen = (Property.ROWS, Property.KEPT, Property.COVERAGE, Property.RESPONDENTS)
-        attested = unseen if digests is not None else (*unseen, Property.DIGEST)
+        unseen = [Property.ROWS, Property.KEPT, Property.COVERAGE]
+        unseen += [Property.POPULATION if promise.guarantee.is_of_population else Property.RESPONDENTS]
+        attested = tuple(unseen) if digests is not None else (*unseen, Property.DIGEST)
         with closing(ClassCount(place)) as count:
             values = {name: Values(published.table.columns[name], None) for name in promise.sensitive}
             count_rows(count, published.table, published.keys(promise), values)
@@ -245,6 +252,7 @@ class _Run:
     place: Path
     sizes: Sizes
     hierarchies: Mapping[str, DeclaredHierarchy]
+    population: OriginalPopulation | None = None
 
     def verified(
         self, original: Original, output: Output, link: Path, is_withdrawn: IsWithdrawn | None
@@ -259,6 +267,7 @@ class _Run:
         )
         counted = self._joined(promise, published, owned.granted, rows, left_out)
         check_counted(promise, counted, promise.recounts())
+        of_population = self._population(promise, published, owned.granted, rows)
         return Verification(
             published.table.rows,
             counted.classes,
@@ -272,7 +281,30 @@ class _Run:
             counted.reached_of(promise),
             len(left_out),
             counted.people_left_out,
+            of_population,
         )
+
+    def _population(
+        self, promise: Promise, published: _Published, granted: Granted, link: Link
+    ) -> PopulationCount | None:
+        """The count of a population's persons; None where the plan names no population.
+
+        Raises:
+            GuaranteeError: a promise about them is broken, or there is no table of them.
+        """
+        plan = self.plan
+        if plan.read.population is None and not promise.guarantee.is_of_population:
+            return None
+        if plan.read.population is None or self.population is None:
+            raise broken("plan", "it promises something of a population that is not there", "its table")
+        people = None
+        if isinstance(plan.read.respondent, RespondentColumn):
+            column = granted.table.columns[plan.read.respondent.column]
+            texts = pa.chunked_array(
+                [column.texts(extent.number) for extent in granted.table.extents], TEXT
+            )
+            people = numbered(texts.take(pa.array(link.part(0, link.rows)))).coded
+        return check_population(plan, promise, published.table, people, self.population, self.hierarchies)
 
     def _joined(
         self, promise: Promise, published: _Published, granted: Granted, link: Link, left_out: Codes
@@ -313,10 +345,10 @@ class _Run:
         people, respondent = None, self.plan.read.respondent
         if isinstance(respondent, RespondentColumn):
             people = self.plan.column(respondent.column), before[respondent.column]
-        alone = self.plan.apply.transform.class_maker == SINGLE_DIMENSIONAL_MONDRIAN
         for number, name in enumerate(promise.quasi_identifiers):
             column = self.plan.column(name)
             if column.is_published_as_figures:
+                alone = self.plan.apply.transform.class_maker == SINGLE_DIMENSIONAL_MONDRIAN
                 of_column = Keys([after[name]]) if alone else keys
                 place = self.place / f"figures-{number}"
                 yield IsFigure(

@@ -34,7 +34,10 @@ from smalti.vocab.terms import IRI
 Parameters: TypeAlias = Mapping[IRI, tuple[Value, ...]]
 """By operand; no values: the transformation is known to have none."""
 
-_DEFAULTS: Final = dict.fromkeys((terms.K_ANONYMITY, terms.L_DIVERSITY, terms.T_CLOSENESS), terms.MONDRIAN)
+_DEFAULTS: Final = dict.fromkeys(
+    (terms.K_ANONYMITY, terms.L_DIVERSITY, terms.T_CLOSENESS, terms.K_MAP, terms.DELTA_PRESENCE),
+    terms.MONDRIAN,
+)
 """The technique of a method if the policy names none."""
 _DETERMINED: Final = frozenset({Operator.EQ, Operator.GTEQ, Operator.LTEQ, Operator.IS_ALL_OF})
 _TOO_MANY: Final = 1 << 62

@@ -21,7 +21,7 @@ from smalti.budgeting import budget, forecast
 from smalti.deciding import DEFAULT_REGISTRY, AnyPath, decide, using
 from smalti.engine.arguments import public
 from smalti.engine.backends.base import Backend
-from smalti.engine.binding.circumstances import Options
+from smalti.engine.binding.circumstances import Options, ShowValues
 from smalti.engine.binding.run_request import Outcome, Planned, PolicyDocument, RunRequest, Watch
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn
@@ -304,6 +304,8 @@ class Choices(EngineChoices, total=False):
     file stands beside it."""
     one_row_each: bool
     """True: each row is about a different person; instead of `respondent`."""
+    population: AnyPath | ArrowStream | None
+    """The data of the population table that the policy names, in any form that `data` may have."""
     registry: Registry | AnyPath
     """The registry; `smalti.sqlite` when not given. A path without a file is an empty registry."""
     output_format: str
@@ -379,6 +381,7 @@ def try_out(
     data: Mapping[str, AnyPath | ArrowStream],
     party: str | None = None,
     vary: Sequence[str] = (),
+    show_values: ShowValues | None = None,
     **choices: Unpack[Choices],
 ) -> Trial:
     """Try a policy out on data, for the data's owner: a run that stops before it records anything.
@@ -392,6 +395,8 @@ def try_out(
         party: who would ask, an IRI that is trusted. When not given, whom the policy names.
         vary: numbers to take in the place of the policy's, each such as `k=2,5,10` or `l=2,3`. The policy
             itself stays as it is.
+        show_values: called with a column's name and at most 20 of its values that have no place in its
+            hierarchy, before that is raised as an error, which quotes none. For the owner's eyes.
         **choices: see `Choices`. `registry` is only read; when not given, nothing is known of the data.
             `purpose` is the policy's when not given. `owner` must own the data; where no registry knows the
             data, it is the policy's assigner when not given.
@@ -427,7 +432,7 @@ def try_out(
                 named["owner"] = choices.get("owner") or party
             named["purpose"] = choices.get("purpose") or asked.purpose
             party = party or asked.party
-        wanted = _request(document, data, party, named)
+        wanted = replace(_request(document, data, party, named), show_values=show_values)
         return _try_out(wanted, opened, backend, varied)
 
 
@@ -485,6 +490,7 @@ def verify(
     registry: Registry | AnyPath = DEFAULT_REGISTRY,
     data: AnyPath | ArrowStream | None = None,
     description: AnyPath | None = None,
+    population: AnyPath | ArrowStream | None = None,
     **choices: Unpack[EngineChoices],
 ) -> Recheck:
     """Verify a published output: its bytes, its promises and its record.
@@ -495,6 +501,7 @@ def verify(
             own, unsigned certificate supports it, and whoever made the folder can have written both.
         data: the owner's data: runs the recorded plan on it again, with all checks of a run.
         description: as for `run`.
+        population: with `data`, the population table, where the plan names one.
         **choices: the engine; see `EngineChoices`.
 
     Raises:
@@ -508,10 +515,15 @@ def verify(
             raise UsageError(
                 "description (--description)", "no data is bound that it describes", "--data with it"
             )
+        if data is None and population is not None:
+            raise UsageError(
+                "population (--population)", "no data is bound whose population it is", "--data with it"
+            )
         if data is None:
             return rechecking.recheck(opened, folder, workspace)
         place = _place(data, description)
-        return rechecking.repeat(opened, folder, place, _engine_chosen(choices), workspace)
+        everybody = None if population is None else _place(population, None, "population (--population)")
+        return rechecking.repeat(opened, folder, place, _engine_chosen(choices), workspace, everybody)
 
 
 @public
@@ -606,9 +618,15 @@ def _request(
             _sampled_fragments(choices),
             _rows_per_part(choices),
         ),
+        population=_population(choices),
         checkpoint=_checkpoint(choices),
         workspace=_workspace(choices),
     )
+
+
+def _population(choices: Choices) -> Location | None:
+    data = choices.get("population")
+    return None if data is None else _place(data, None, "population (--population)")
 
 
 def _parties(party: str | None, owner: str | None) -> tuple[IRI | None, IRI | None]:
@@ -619,13 +637,12 @@ def _parties(party: str | None, owner: str | None) -> tuple[IRI | None, IRI | No
     )
 
 
-def _place(data: AnyPath | ArrowStream, description: AnyPath | None) -> Location:
+def _place(
+    data: AnyPath | ArrowStream, description: AnyPath | None, role: str = "data (--data)"
+) -> Location:
     """Where data is: a table that is itself at hand, or what a path or an address leads to."""
     place: Location
-    if isinstance(data, str | os.PathLike):
-        place = data_at(os.fspath(data), "data (--data)")
-    else:
-        place = Frame(data)
+    place = data_at(os.fspath(data), role) if isinstance(data, str | os.PathLike) else Frame(data)
     return described_by(place, None if description is None else Path(description))
 
 

@@ -20,7 +20,7 @@ _DEFAULT_MEASURE = LatticeTerms().measure
 
 
 @dataclass(frozen=True, slots=True)
-class _FullDomain(Transform):
+class FullDomain(Transform):
     """One level of each quasi-identifier's hierarchy for the whole table.
 
     LeFevre, DeWitt, Ramakrishnan, "Incognito: Efficient Full-Domain K-Anonymity", SIGMOD 2005. The node of
@@ -29,6 +29,8 @@ class _FullDomain(Transform):
     """
 
     algorithm: ClassVar[str] = terms.INCOGNITO
+    least_k: ClassVar[int] = 2
+    """No smaller k is a promise."""
 
     k: int
     """Least number of respondents in an equivalence class."""
@@ -45,8 +47,8 @@ class _FullDomain(Transform):
     """By which a node is preferred."""
 
     def __post_init__(self) -> None:
-        if self.k < 2:
-            raise ValueError("k is at least 2")
+        if self.k < self.least_k:
+            raise ValueError(f"k is at least {self.least_k}")
         if not 1 <= self.l <= self.k:
             raise ValueError("l is from 1 to k")
         if (self.l > 1) is not (self.method == terms.L_DIVERSITY):
@@ -109,21 +111,21 @@ class _FullDomain(Transform):
 
 
 @dataclass(frozen=True, slots=True)
-class FullDomainKAnonymity(_FullDomain):
+class FullDomainKAnonymity(FullDomain):
     """Full-domain generalisation for k-anonymity; the contract is that of `MondrianKAnonymity`."""
 
     method: ClassVar[str] = terms.K_ANONYMITY
 
 
 @dataclass(frozen=True, slots=True)
-class FullDomainLDiversity(_FullDomain):
+class FullDomainLDiversity(FullDomain):
     """Full-domain generalisation for l-diversity; the contract is that of `MondrianLDiversity`."""
 
     method: ClassVar[str] = terms.L_DIVERSITY
 
 
 @dataclass(frozen=True, slots=True)
-class FullDomainTCloseness(_FullDomain):
+class FullDomainTCloseness(FullDomain):
     """Full-domain generalisation for t-closeness; the contract is that of `MondrianTCloseness`."""
 
     method: ClassVar[str] = terms.T_CLOSENESS

@@ -10,6 +10,7 @@ so the result is the same for each number of fragments.
 """
 
 from collections.abc import Sequence
+from os.path import commonprefix
 from typing import ClassVar, Final
 
 import numpy as np
@@ -30,6 +31,7 @@ from smalti.transforms.problem import (
     HierarchicalAttribute,
     Integers,
     OrderedAttribute,
+    PrefixedAttribute,
     Problem,
 )
 
@@ -172,6 +174,12 @@ def _told_apart(codes: Integers, attributes: tuple[Attribute, ...], groups: Grou
 
 def _shown(attribute: Attribute, codes: Integers) -> object:
     """What a label says of these values: equal where the labels are."""
+    if isinstance(attribute, PrefixedAttribute):
+        present = codes[codes != MISSING]
+        if not len(present):
+            return None
+        first, last = (attribute.texts[int(end) - 1].as_py() for end in (present.min(), present.max()))
+        return len(present) < len(codes), first == last, commonprefix((first, last))  # noqa: RUF071 (characters)
     if isinstance(attribute, OrderedAttribute):
         present = codes[codes != MISSING]
         ends = (int(present.min()), int(present.max())) if len(present) else None

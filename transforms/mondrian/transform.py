@@ -62,8 +62,12 @@ class Dimensionality(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Mondrian(Transform):
+class Mondrian(Transform):
+    """Mondrian, for any model."""
+
     algorithm: ClassVar[str] = terms.MONDRIAN
+    least_k: ClassVar[int] = 2
+    """No smaller k is a promise."""
 
     k: int
     """Least number of respondents in an equivalence class."""
@@ -86,8 +90,8 @@ class _Mondrian(Transform):
     """What each class must meet beside k and distinct l."""
 
     def __post_init__(self) -> None:
-        if self.k < 2:
-            raise ValueError("k is at least 2")
+        if self.k < self.least_k:
+            raise ValueError(f"k is at least {self.least_k}")
         if not 1 <= self.l <= self.k:
             raise ValueError("l is from 1 to k")
         if not self.quasi_identifier_columns:
@@ -172,7 +176,7 @@ class _Mondrian(Transform):
 
 
 @dataclass(frozen=True, slots=True)
-class MondrianKAnonymity(_Mondrian):
+class MondrianKAnonymity(Mondrian):
     """Mondrian for k-anonymity (LeFevre, DeWitt, Ramakrishnan, ICDE 2006).
 
     Contract:
@@ -194,7 +198,7 @@ class MondrianKAnonymity(_Mondrian):
 
 
 @dataclass(frozen=True, slots=True)
-class MondrianLDiversity(_Mondrian):
+class MondrianLDiversity(Mondrian):
     """Mondrian whose classes are also l-diverse (Machanavajjhala et al., TKDD 2007).
 
     Contract:
@@ -215,7 +219,7 @@ class MondrianLDiversity(_Mondrian):
 
 
 @dataclass(frozen=True, slots=True)
-class MondrianTCloseness(_Mondrian):
+class MondrianTCloseness(Mondrian):
     """Mondrian whose classes are also t-close (Li, Li, Venkatasubramanian, ICDE 2007).
 
     Contract:

@@ -9,10 +9,12 @@ from smalti.transforms.requirements.distinct_values import DistinctValues
 from smalti.transforms.requirements.distribution_judge import Entropy, Recursive, Share, TableCloseness
 from smalti.transforms.requirements.judge import ClassJudge
 from smalti.transforms.requirements.not_held_by_all import NotHeldByAll
+from smalti.transforms.requirements.population import EnoughOfPopulation, Presence
 from smalti.transforms.requirements.respondents import EnoughRespondents
 
 REQUIREMENTS: Final[tuple[type[ClassJudge], ...]] = (
     EnoughRespondents, NotHeldByAll, DistinctValues, Entropy, Recursive, Share, TableCloseness,
+    EnoughOfPopulation, Presence,
 )  # fmt: skip
 """Every requirement that a guarantee can ask for."""
 

@@ -77,6 +77,8 @@ def run_options(command: Command) -> Command:
         click.option("--query", metavar="FILE", type=PLACE,
                      help="The statistics to release under a policy with differential privacy; optional"
                      " where it permits exactly one."),
+        click.option("--population", metavar="PATH",
+                     help="The population table that the policy names, bound as by --data."),
         description_option,
         click.option("--one-row-each", is_flag=True,
                      help="Each row of the data is about a different person; instead of --respondent."),
@@ -320,13 +322,20 @@ def _show_denial(decision: Any, shown_as: str) -> None:
 @click.command(cls=TunedCommand)
 @click.argument("output", metavar="FOLDER|IRI", type=PLACE)
 @click.option("--data", metavar="PATH", help="The owner's data: runs the recorded plan again and compares.")
+@click.option("--population", metavar="PATH", help="With --data, the population table of the plan.")
 @description_option
 @_engine_options
 @workspace_option
 @registry_option
 @format_option("human", "json")
 def verify(
-    output: str, data: str | None, description: str | None, registry: str, shown_as: str, **engine: Any
+    output: str,
+    data: str | None,
+    population: str | None,
+    description: str | None,
+    registry: str,
+    shown_as: str,
+    **engine: Any,
 ) -> int:
     """Verify a published output: bytes, promises and record.
 
@@ -341,7 +350,12 @@ def verify(
 
     settings = _with_settings(engine)
     seen = api.verify(
-        output, registry=open_registry(registry), data=data, description=description, **settings
+        output,
+        registry=open_registry(registry),
+        data=data,
+        population=population,
+        description=description,
+        **settings,
     )
     if shown_as == "json":
         click.echo(as_json(recheck_json(seen)), nl=False)

@@ -1,5 +1,7 @@
 """The command `try`: what a run would give, for the data's owner; nothing is recorded."""
 
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -14,6 +16,11 @@ from smalti.cli.runs import bound_options, run_options, verbose_option, workspac
 @click.option("--vary", multiple=True, metavar="k=2,5,10",
               help="Numbers to take in the place of the policy's k or l, one after the other; may be"
               " repeated. The policy itself stays as it is.")  # fmt: skip
+@click.option(
+    "--show-values",
+    is_flag=True,
+    help="Show on the terminal some values that have no place in a hierarchy; for the owner's eyes.",
+)
 @bind_option
 @run_options
 @workspace_option
@@ -40,15 +47,37 @@ def try_(policy: str, **options: Any) -> int:
 
     shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
     template, registry = options.pop("bound"), options.pop("registry")
+    shows = _shown_values() if options.pop("show_values") else None
     bound = bound_options(options)
     if registry is not None:
         bound["registry"] = registry
-    trial = api.try_out(_document(policy, template, bound), **bound)
+    trial = api.try_out(_document(policy, template, bound), show_values=shows, **bound)
     if shown_as == "json":
         click.echo(as_json(trial_json(trial)), nl=False)
     else:
         show_trial(console(), trial, in_full=verbose)
     return 0 if trial.decision.is_permitted and trial.obstacle is None else FINDINGS
+
+
+def _shown_values() -> Callable[[str, Sequence[str]], None]:
+    """What shows values on the terminal, and nowhere else.
+
+    Raises:
+        UsageError: there is no terminal.
+    """
+    from smalti.errors import UsageError
+
+    if not sys.stderr.isatty():
+        raise UsageError(
+            "--show-values", "there is no terminal", "a terminal, since values are for the owner's eyes"
+        )
+
+    def show(column: str, values: Sequence[str]) -> None:
+        click.echo(f"no place in the hierarchy of `{column}`:", err=True)
+        for value in values:
+            click.echo(f"  {value!r}", err=True)
+
+    return show
 
 
 def _document(policy: str, template: tuple[str, ...], bound: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import HERE, TARGET, People, coded, make, permission
 
+import smalti
 from smalti.engine.anonymization.output_forms import stated_forms
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.plan.plan import Column, OutputForm, OutputFormat, Role
@@ -128,3 +129,24 @@ def test_a_run_publishes_prefixes_that_the_verifier_accepts_for_every_number_of_
         assert any(label.endswith("*]") for label in labels)
     assert outputs[1] == outputs[2] == outputs[7]
     assert plan_from_json(plan_to_json(found.plan)) == found.plan
+
+
+def test_classes_with_the_same_prefix_meet_the_promise_together_or_are_refused(tmp_path: Path) -> None:
+    """In both classes with `[A4*]` some hold v, and all of them together do."""
+    people = {"p1": "A42,v", "p4": "A41,v A48,w", "p3": "A41,w A47,v", "p8": "B1,x", "p9": "B2,y"}
+    held = [f"{who},{row}" for who, rows in people.items() for row in rows.split()]
+    (tmp_path / "policy.yaml").write_text(
+        "policy: http://org/p\nowner: http://org/o\nparty: http://org/o\ntarget: http://org/t\n"
+        "purpose: statistical\nmethod: k-anonymity\nk: 2\nrespondent: who\nquasi-identifiers: [zip]\n"
+        "sensitive: [illness]\noutput-form: prefix\noutput: http://org/out\n"
+    )
+
+    def tried(rows: list[str]) -> smalti.Trial:
+        (tmp_path / "people.csv").write_text("\n".join(["who,zip,illness", *rows, ""]))
+        return smalti.try_out(tmp_path / "policy.yaml", data={"http://org/t": tmp_path / "people.csv"})
+
+    with pytest.raises(GuaranteeError) as refused:
+        tried(held)
+    assert "with the same labels" in refused.value.problem
+    assert "`smalti:outputForm` for `zip`" in refused.value.way_out
+    assert tried([row.replace("p3,A47,v", "p3,A47,x") for row in held]).tried is not None

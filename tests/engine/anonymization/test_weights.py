@@ -191,7 +191,9 @@ def test_products_of_powers_are_compared_exactly(
 # --- The verifier by itself
 
 
-@each_requirement
+@pytest.mark.parametrize(
+    "requirement", [each for each in EXAMPLES if not (each.id or "").startswith("presence")]
+)
 def test_the_verifier_means_what_the_definitions_say(requirement: Requirement) -> None:
     (recount,) = recounts_of([requirement])
     assert isinstance(recount, DistributionRecount)
