@@ -5,7 +5,9 @@
 
 import json
 import pickle
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -17,7 +19,7 @@ import kind_worlds as world
 import pytest
 from jsonschema import Draft202012Validator
 from killed_kinds import end_at, untaught
-from kind_worlds import EXAMPLES, OWNER, TARGET, charges, is_charged, leftovers, output_of, registry
+from kind_worlds import EXAMPLES, OWNER, TARGET, USER, charges, is_charged, leftovers, output_of, registry
 
 import smalti
 from smalti.engine.binding.capability import Capability, capability_of
@@ -267,6 +269,33 @@ def test_planning_charges_nothing(tmp_path: Path, kind: Kind) -> None:
     world.write(tmp_path, kind)
     assert world.plan(tmp_path, kind).plan is not None
     assert charges(tmp_path) == 0
+
+
+# --- Warnings
+
+
+@pytest.mark.usefixtures("quick")
+@EACH
+def test_cells_of_several_types_are_told_to_owners(tmp_path: Path, kind: Kind) -> None:
+    """One group may stand there as the number 1 and as the text 01; whether it does may be one person's."""
+    world.write(tmp_path, kind)
+    described = json.loads((tmp_path / "people.csv-metadata.json").read_text())
+    described["url"] = "people.sqlite"
+    del described["tableSchema"]["columns"][1]["datatype"]
+    (tmp_path / "people.sqlite-metadata.json").write_text(json.dumps(described))
+    with closing(sqlite3.connect(tmp_path / "people.sqlite")) as database, database:
+        database.execute('CREATE TABLE people (number INTEGER, "group", class TEXT)')
+        rows = [(n, 1 if n == 7 else "ab"[n % 2], "xxy"[n % 3]) for n in range(60)]
+        database.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
+    data = {"data": {TARGET: tmp_path / "people.sqlite"}}
+    planned, ran = world.plan(tmp_path, kind, **data), world.run(tmp_path, kind, **data)
+    for warnings in (planned.warnings, ran.warnings):
+        (warning,) = (text for text in warnings if "several types" in text)
+        assert warning.startswith("`group` has cells of several types (59 texts, 1 number)")
+    others = world.plan(tmp_path, kind, owner=USER, **data).warnings
+    assert not any("59" in text for text in others)
+    if is_charged(kind):
+        assert not any("several types" in text for text in others)
 
 
 class Ended(BaseException):

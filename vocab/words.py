@@ -57,6 +57,18 @@ class Scope(StrEnum):
     """For one column only."""
 
 
+MOST_DIGITS: Final = 300
+"""That a number has before the decimal point, and behind it."""
+
+
+def has_usable_size(number: Decimal) -> bool:
+    """Whether a number can be computed with exactly: its powers of ten would fill the memory otherwise."""
+    if not number.is_finite():
+        return False
+    exponent = number.as_tuple().exponent
+    return isinstance(exponent, int) and exponent >= -MOST_DIGITS and number.adjusted() < MOST_DIGITS
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The numbers that a left operand may have; exact."""

@@ -39,7 +39,7 @@ from smalti.vocab.terms import (
     L,
     T,
 )
-from smalti.vocab.words import BY_IRI
+from smalti.vocab.words import BY_IRI, has_usable_size
 
 _AT_MOST: Final = (C, ALPHA, T)
 """Words that bound a number from above."""
@@ -249,7 +249,7 @@ class _Models:
         if asked is None:
             return Fraction(bound)
         limits, number, name = BY_IRI[stated.operand].limits, _number(asked.values), _word(stated)
-        if number is None or not number.is_finite() or not limits.allow(number):
+        if number is None or not has_usable_size(number) or not limits.allow(number):
             self.chooser.problem(f"the requested {name} is not a valid bound", f"a number {limits}")
             return Fraction(bound)
         if stated.operator is Operator.EQ and number != bound:

@@ -98,8 +98,7 @@ def execute(  # noqa: PLR0913, PLR0917 (a run, and its population)
         raise _cannot_be_met(plan, problem)
     phase("write")
     problem = replace(problem, weights=tabled.published)
-    weights = _weights(plan, frequencies, tabled.tuple_of, hierarchies)
-    recoding, warnings = _recoding(plan, table, problem, books, generalised, weights)
+    recoding, warnings = _recoding(plan, table, problem, books, generalised, tabled.row_weights)
     check_alike(plan, tabled.problem, generalised.portions, recoding.labels)
     classes = generalised.portions.classes[tabled.tuple_of]
     table.write(plan, replace(recoding, classes=classes), frequencies, output, link)
@@ -144,9 +143,10 @@ def _tabled(
 ) -> tuple[Frequencies, PopulationProblem]:
     """The frequency table of all rows, and the problem that classes are made from."""
     if plan.read.population is None:
-        problem, books, frequencies = _whole(plan, table, hierarchies)
-        problem, tuple_of = _merged(problem, books)
-        return frequencies, PopulationProblem(problem, books, tuple_of, problem.weights)
+        whole, books, frequencies = _whole(plan, table, hierarchies)
+        problem, tuple_of = _merged(whole, books)
+        weights = _weights(plan, whole, frequencies.respondent_rows, tuple_of)
+        return frequencies, PopulationProblem(problem, books, tuple_of, problem.weights, weights)
     if population is None:
         raise InternalError("a plan with a population table was run without it")
     frequencies = table.frequencies(plan)
@@ -185,26 +185,24 @@ def _cannot_be_met(plan: Plan, problem: Problem) -> GuaranteeError:
     return refusal
 
 
-def _weights(
-    plan: Plan, frequencies: Frequencies, tuple_of: Integers, hierarchies: Hierarchies
-) -> RowWeights | None:
+def _weights(plan: Plan, whole: Problem, rows: Integers | None, tuple_of: Integers) -> RowWeights | None:
     """How much rows weigh in figures, where there are some.
 
     Args:
         plan: of the run.
-        frequencies: of its table.
-        tuple_of: by tuple of texts, the one for all spellings.
-        hierarchies: those that the plan has the digests of.
+        whole: the problem with a tuple for each spelling.
+        rows: of its pairs of tuple and respondent.
+        tuple_of: by tuple, the one for all spellings.
     """
     if not plan.has_figures:
         return None
-    if frequencies.respondents is None:
-        return RowWeights.one_each(frequencies.rows).of_merged(tuple_of)
-    if frequencies.respondent_rows is None:
+    if whole.respondents is None:
+        return RowWeights.one_each(whole.weights).of_merged(tuple_of)
+    if rows is None:
         raise InternalError("the rows of respondents were not counted")
-    tuples, people = frequencies.respondents
-    who = _respondents(plan, people, hierarchies)
-    return RowWeights.by_respondent(tuples, who, frequencies.respondent_rows).of_merged(tuple_of)
+    return RowWeights.by_respondent(whole.respondents.tuples, whole.respondents.items, rows).of_merged(
+        tuple_of
+    )
 
 
 def _recoding(

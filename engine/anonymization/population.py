@@ -111,6 +111,14 @@ class PopulationBinder:
         header = table.contents.header
         self._bind_respondent(columns, respondent)
         for column in columns:
+            if column.is_published_as_figures:
+                self._problem(
+                    f"the column `{column.name}` is published as figures, which is not implemented yet"
+                    f" for the method `{self._wanted.method}`",
+                    "ranges, sets, prefixes or nodes",
+                    "state another `smalti:outputForm`",
+                    where=str(self._wanted.where),
+                )
             if column.role is Role.QUASI_IDENTIFIER:
                 if column.name in header:
                     self._bind_column(column)

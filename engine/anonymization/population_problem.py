@@ -17,7 +17,15 @@ from smalti.engine.backends.staged import Coded, Frequencies
 from smalti.engine.plan.plan import Plan
 from smalti.errors import PlanError
 from smalti.transforms.partitions.merging import distinct, merged
-from smalti.transforms.problem import Flags, Incidence, Integers, Problem, Reference, SensitiveIncidence
+from smalti.transforms.problem import (
+    Flags,
+    Incidence,
+    Integers,
+    Problem,
+    Reference,
+    RowWeights,
+    SensitiveIncidence,
+)
 from smalti.transforms.requirements.registry import weighs_values
 from smalti.transforms.values.texts import Codebook
 
@@ -35,6 +43,8 @@ class PopulationProblem:
     """By tuple of the target: which one of the population's it is."""
     published: Integers
     """By tuple of the population: rows of the target."""
+    row_weights: RowWeights | None = None
+    """How much rows weigh in figures, where there are some."""
 
 
 def population_problem(
@@ -142,7 +152,7 @@ def _together(target: Frequencies, population: Frequencies) -> Frequencies:
         mine, theirs = target.respondents, population.respondents
         places = np.concatenate((mine[0], theirs[0] + len(target.rows)))
         respondents = places, _joined(mine[1], theirs[1])
-    return Frequencies(tuples, rows, respondents, ())
+    return Frequencies(tuples, rows, respondents, None, ())
 
 
 def _joined(mine: Coded, theirs: Coded) -> Coded:

@@ -17,9 +17,10 @@ from smalti.engine.anonymization.explain import notices_in
 from smalti.engine.anonymization.guarantee import text_columns
 from smalti.engine.anonymization.label_sizes import foreseen
 from smalti.engine.backends.staged import STAGED, StagedTable
+from smalti.engine.binding.mixed_cells import notices_of_mixed_cells
 from smalti.engine.plan.files import ExactColumn
 from smalti.engine.plan.notices import Notice
-from smalti.engine.plan.plan import OneRowEach, Plan, RespondentColumn, Role
+from smalti.engine.plan.plan import OneRowEach, Plan, RespondentColumn, Role, columns_of_respondent
 from smalti.engine.tables.description import Source
 from smalti.transforms.base import Datatype
 
@@ -60,10 +61,11 @@ def inspect_rows(
     alike = 0 if is_output else rows_alike(plan, table)
     of_rows = () if is_output else warnings_of_rows(plan, table, alike)
     of_texts = warnings_of_alike_texts(plan, source, table, with_counts=with_counts)
-    of_cells = warnings_of_mixed_cells(plan, source, with_counts=with_counts)
-    in_data = (*foreseen(plan, table), *warnings_of_exact(exact), *of_rows, *of_texts, *of_cells)
+    of_cells = notices_of_mixed_cells(source, _needed(plan), with_counts=with_counts)
+    in_data = (*foreseen(plan, table), *warnings_of_exact(exact), *of_rows, *of_texts)
     counted = notices_of_exact(exact) if with_counts else ()
-    notices = (*counted, *(Notice(text, is_of_data=True) for text in in_data), *notices_in(plan))
+    of_data = tuple(Notice(text, is_of_data=True) for text in in_data)
+    notices = (*counted, *of_data, *of_cells, *notices_in(plan))
     return Inspection(exact, alike, notices)
 
 
@@ -168,25 +170,11 @@ def warnings_of_alike_texts(
     return tuple(warnings)
 
 
-def warnings_of_mixed_cells(plan: Plan, source: Source, *, with_counts: bool) -> tuple[str, ...]:
-    """Warn of columns that the plan needs and whose cells are of several types, as in a workbook.
-
-    Args:
-        plan: says which columns these are.
-        source: counts the cells of all records by their types.
-        with_counts: as in `warnings_of_alike_texts`.
-    """
+def _needed(plan: Plan) -> set[str]:
+    """The columns by whose values the plan tells anything apart: identifiers, too, which are dropped."""
     unread = (Role.UNLISTED, Role.WITHHELD)
     names = {column.name for column in plan.read.columns if column.role not in unread}
-    if isinstance(plan.read.respondent, RespondentColumn):
-        names.add(plan.read.respondent.column)
-    return tuple(
-        f"`{column.name}` has cells of several types{f' ({column.counted})' if with_counts else ''}:"
-        " one value may stand there in two spellings, as 7 and as the text 007, and one person count twice;"
-        " write all cells as texts, or declare the column's datatype"
-        for column in source.mixed
-        if column.name in names
-    )
+    return names | columns_of_respondent(plan.read.respondent)
 
 
 def folded(texts: pa.Array) -> pa.Array:

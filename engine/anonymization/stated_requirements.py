@@ -70,7 +70,15 @@ def requirement_from_object(stated: Mapping[str, Any], sensitive: Sequence[str] 
             "take the output from its source",
         )
     stated_ones = tuple(parameter for parameter in parameters if parameter is not None)
-    return Requirement(name, stated_ones, column)
+    requirement = Requirement(name, stated_ones, column)
+    if not judge(requirement).is_possible:
+        raise GuaranteeError(
+            _WHERE,
+            f"the parameters of the requirement `{name}` promise nothing, or what no output can keep",
+            "parameters that a policy may ask for",
+            "take the output from its source",
+        )
+    return requirement
 
 
 def _parameter(stated: int | str, example: _Parameter) -> _Parameter | None:

@@ -70,10 +70,10 @@ class Frequencies:
     """By tuple: its rows."""
     respondents: tuple[Integers, Coded] | None
     """Distinct pairs of tuple and respondent; None where each row is another respondent."""
+    respondent_rows: Integers | None
+    """How many rows are of each of these pairs; None where nobody asks."""
     sensitive: tuple[Holders, ...]
     """In the plan's order."""
-    respondent_rows: Integers | None = None
-    """How many rows are of each pair of tuple and respondent; None where nobody asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,10 +423,10 @@ class StagedTable:
             tuples,
             rows,
             pairs,
+            respondent_rows,
             tuple(
                 self._holders(packing, keys, (name, *who), counts_values) for name in transform.sensitive
             ),
-            respondent_rows,
         )
 
     def _packing_of(self, plan: Plan) -> Packing:

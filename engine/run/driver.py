@@ -15,11 +15,13 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.capability import Capability, Compiled, E, P, Produced, Production
 from smalti.engine.binding.known_respondents import with_respondents
+from smalti.engine.binding.mixed_cells import notices_of_mixed_cells
 from smalti.engine.binding.population import bound_population
 from smalti.engine.binding.run_inputs import Granted, admit, bound, check_unchanged, look_up_input
 from smalti.engine.binding.run_record import RunUnder, new_version
 from smalti.engine.binding.run_request import Outcome, RunRequest
 from smalti.engine.losses.charging import composition, refusal
+from smalti.engine.plan.notices import ordered
 from smalti.engine.plan.phase import Phase
 from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import publish
@@ -154,7 +156,8 @@ def _recorded(
         return Outcome(
             under.decision, plan, version, None, of_plan, together, produced.values, guarantee.published
         )
-    notices = produced.notices
+    mixed = notices_of_mixed_cells(compiled.source, plan.used_columns, with_counts=True)
+    notices = ordered((*produced.notices, *mixed))
     return Outcome(
         under.decision,
         plan,

@@ -7,6 +7,7 @@ from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.binding import check_binding
 from smalti.engine.binding.candidate_permissions import candidate_permissions
 from smalti.engine.binding.capability import Compiled, capability_of
+from smalti.engine.binding.mixed_cells import notices_of_mixed_cells
 from smalti.engine.binding.prohibitions_below import forbidden_below
 from smalti.engine.binding.run_inputs import Granted, RunInput, admit, granted_by, without_tables
 from smalti.engine.binding.run_request import Planned, RunRequest
@@ -159,6 +160,8 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Gr
             notices += _own_prohibitions(request, registry, source, table, plan)
             notices += notices_below(request, registry, declared_columns(source))
         with_counts = request.party is None or binds_as_owner(request, registry)
+        if with_counts:  # whether a cell is of another type may be one person's: others see the plan alone
+            notices += notices_of_mixed_cells(source, plan.used_columns, with_counts=True)
         notices = ordered((*capability.notices(compiled, table, with_counts=with_counts), *notices))
         if capability.loss(plan) is None:
             return Planned(None, plan, notices, None, obstacle)

@@ -293,6 +293,8 @@ def _fault(place: tuple[int | str, ...], kind: str) -> str:
             return f"`{last}`{where} is not understood{suggestion}"
         case "missing":
             return f"`{last}`{where} is missing"
+        case "union_tag_invalid":
+            return f"`rule` in {'/'.join(parts)} is none that is known"
     return f"`{last}`{where} has a value of the wrong type"
 
 

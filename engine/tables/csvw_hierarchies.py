@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Final, Literal, NoReturn, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from smalti.engine.plan.hierarchies import (
     CALENDAR_UNITS,
@@ -79,9 +79,34 @@ class _Ordered(_Strict):
     is_derived: Annotated[bool, Field(alias="derivedFromData")] = False
 
 
-HierarchyForm: TypeAlias = _File | _Intervals | _Dates | _Prefixes | _Masking | _Ordered
+_RULES: Final = {
+    "intervals": "_Intervals",
+    "dates": "_Dates",
+    "prefixes": "_Prefixes",
+    "masking": "_Masking",
+    "ordered": "_Ordered",
+}
+ALTERNATIVES: Final = ("_File", *_RULES.values())
+
+
+def _alternative(stated: object) -> str | None:
+    """Which of them is meant, so that faults are those of one alone."""
+    if not isinstance(stated, dict):
+        return None
+    rule = stated.get("rule")
+    return _RULES.get(rule, "") if isinstance(rule, str) else "" if "rule" in stated else "_File"
+
+
+HierarchyForm: TypeAlias = Annotated[
+    Annotated[_File, Tag("_File")]
+    | Annotated[_Intervals, Tag("_Intervals")]
+    | Annotated[_Dates, Tag("_Dates")]
+    | Annotated[_Prefixes, Tag("_Prefixes")]
+    | Annotated[_Masking, Tag("_Masking")]
+    | Annotated[_Ordered, Tag("_Ordered")],
+    Discriminator(_alternative),
+]
 """What a description may say."""
-ALTERNATIVES: Final = ("_File", "_Intervals", "_Dates", "_Prefixes", "_Masking", "_Ordered")
 
 
 def declared_hierarchy(

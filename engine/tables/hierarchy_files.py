@@ -7,6 +7,7 @@ higher stay by themselves on the lower levels. Messages count; they never hold a
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,8 @@ from smalti.errors import DataError, UsageError
 MOST_BYTES: Final = 1 << 26
 MOST_LEVELS: Final = 64
 _SKOS: Final = "http://www.w3.org/2004/02/skos/core#"
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 Row = tuple[str, ...]
 
@@ -107,7 +110,10 @@ def _json_paths(text: str) -> list[Row]:
         raise _FaultError("it is nested too deeply", expected) from None
     except ValueError:
         raise _FaultError("it is not JSON, or repeats a label in one object", expected) from None
-    return list(_paths(tree, (), expected))
+    rows = list(_paths(tree, (), expected))
+    if any(_SURROGATE.search(text) for row in rows for text in row):
+        raise _FaultError("a text in it holds half of a surrogate pair", "texts in UTF-8")
+    return rows
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

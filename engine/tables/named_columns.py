@@ -61,7 +61,7 @@ class NamedColumns:
         if count == 1 and any(mark in header[0] for mark in ";\t|"):
             return (
                 "the data has a single column, with semicolons, tabs or bars in its name: fields must be"
-                " separated by commas, or the description must state their `dialect`"
+                " separated by commas, or by the `delimiter` of the description's `dialect`"
             )
         named = [name for name in header if name in self._named]
         if self._is_schema:

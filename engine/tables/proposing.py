@@ -47,7 +47,9 @@ class Proposal:
     def differs_from(self, declared: Dialect) -> bool:
         """Whether it seems to be written in another way than declared, as far as that is looked at."""
         ours, theirs = self.dialect, declared
-        if (ours.delimiter, ours.encoding) != (theirs.delimiter, theirs.encoding):
+        # Windows-1252 reads ISO 8859-1 alike; what has no letter there has a message of its own.
+        is_latin = (ours.encoding, theirs.encoding) == ("windows-1252", "iso-8859-1")
+        if ours.delimiter != theirs.delimiter or (ours.encoding != theirs.encoding and not is_latin):
             return True
         # Lines before a table whose header is not found are a guess upon a guess.
         return ours.has_header and ours.skipped_rows != theirs.skipped_rows
@@ -210,9 +212,9 @@ def propose(path: Path) -> Proposal | None:
         candidates = [(rows, dialect) for dialect in dialects if (rows := _rows(sample, dialect))]
         rows, dialect = max(candidates, key=lambda candidate: len(candidate[0][0]), default=([], Dialect()))
         if rows and len(rows[0]) > 1 and (not skipped or _is_typed(rows[1:])):
-            return _proposal(rows, replace(dialect, states_comment=False))
+            return _proposal(rows, dialect)
         if rows and not skipped:
-            narrow = _proposal(rows, replace(dialect, states_comment=False))
+            narrow = _proposal(rows, dialect)
     return narrow
 
 
@@ -221,7 +223,10 @@ def _proposal(rows: list[list[str]], dialect: Dialect) -> Proposal:
     body = rows[1:] if has_header else rows
     names = rows[0] if has_header else [None] * len(rows[0])
     columns = tuple(guessed(name, {row[place] for row in body}) for place, name in enumerate(names))
-    return Proposal(replace(dialect, has_header=has_header), columns)
+    if dialect.skipped_rows and not has_header:
+        # The lines before these are more likely the header and a broken record than no part of the table.
+        dialect, has_header = replace(dialect, skipped_rows=0), True
+    return Proposal(replace(dialect, has_header=has_header, states_comment=False), columns)
 
 
 def _end_of_a_record(sample: bytes) -> int:

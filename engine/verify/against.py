@@ -68,10 +68,10 @@ def verify_against(
     """
     if plan.apply.transform.lattice_terms.suppression_limit:
         raise InternalError("records that may be left out are verified through the link")
-    if plan.has_figures:
-        raise InternalError("figures of classes are verified through the link")
     if plan.read.population is not None:
         raise InternalError("classes of a population are verified with its table")
+    if plan.has_figures:
+        raise InternalError("figures of classes are verified through the link")
     promise = Promise.of(plan)
     published = _in_memory(promise, output)
     names = columns_to_read(plan, promise.columns)

@@ -30,6 +30,7 @@ class Property(StrEnum):
     CLASS_ROWS = "each equivalence class has enough rows, with enough sensitive values"
     RESPONDENTS = "each equivalence class has enough respondents, told apart by sensitive values"
     POPULATION = "of the population table, each equivalence class covers as many persons as is promised"
+    SHARES = "sensitive values have the promised shares of each equivalence class's respondents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,18 +192,20 @@ def shown(
 ) -> PublishedCheck:
     """What published bytes showed by themselves; `unseen` is what they cannot show."""
     check_counted(promise, counted, recounts)
+    if len(recounts) < len(promise.recounts()) and not promise.guarantee.is_of_population:
+        unseen = (*unseen, Property.SHARES)
     return PublishedCheck(
         rows,
         counted.classes,
         counted.k,
         counted.diversity_of(promise),
         digests,
-        tuple(each for each in Property if each not in unseen and each not in _not_promised(promise)),
+        tuple(each for each in Property if each not in {*unseen, *_not_promised(promise)}),
         unseen,
     )
 
 
 def _not_promised(promise: Promise) -> tuple[Property, ...]:
     if promise.guarantee.is_of_population:
-        return Property.CLASS_ROWS, Property.RESPONDENTS
-    return (Property.POPULATION,)
+        return Property.CLASS_ROWS, Property.RESPONDENTS, Property.SHARES
+    return Property.POPULATION, Property.SHARES

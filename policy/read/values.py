@@ -29,7 +29,7 @@ from smalti.vocab.terms import (
     SMALTI,
     XSD,
 )
-from smalti.vocab.words import Range, Word
+from smalti.vocab.words import MOST_DIGITS, Range, Word, has_usable_size
 
 WHOLE: Final = frozenset(
     XSD + name
@@ -218,6 +218,10 @@ def number_in(value: Value, word: Word, shown: str, scope: Scope) -> Decimal | N
     """
     number = _number(value, shown, scope)
     if number is None:
+        return None
+    if not has_usable_size(number):
+        message = f"{quoted(shown)} must have at most {MOST_DIGITS} digits before and behind its point"
+        scope.findings.error("P424", value.place, message, "write the number that is meant")
         return None
     if word.range is Range.INTEGER and (number != number.to_integral_value() or abs(number) > LARGEST):
         message = f"{quoted(shown)} must be a whole number up to {LARGEST}, not {number}"

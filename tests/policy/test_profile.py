@@ -280,6 +280,17 @@ def test_numbers_are_exact() -> None:
     assert parameter.values == (Number(Decimal(exact)),)
 
 
+@pytest.mark.parametrize("digits", ["1e-301", "1e-99999999", "1e300", "1e99999999"])
+@pytest.mark.parametrize("is_typed", [False, True])
+def test_no_number_of_a_few_characters_fills_the_memory(digits: str, *, is_typed: bool) -> None:
+    parsed = anonymize([*T_CLOSENESS[:2], s("t", 0.25, "lteq"), *T_CLOSENESS[3:]])
+    stated = f'{{"@value": "{digits}", "@type": "xsd:double"}}' if is_typed else digits
+    from smalti.policy.read.parse import parse  # noqa: PLC0415
+
+    found = [code for code, _ in errors(parse(parsed.text.replace("0.25", stated).encode(), "p"))]
+    assert found == ["P106" if digits == "1e99999999" and not is_typed else "P424"]
+
+
 def test_a_number_may_be_typed_by_its_type_or_by_the_data_type_of_the_refinement() -> None:
     typed = refinement("mosaicrown:k", "gteq", {"@value": "10", "@type": "xsd:integer"})
     by_data_type = refinement("mosaicrown:k", "gteq", "10", dataType="xsd:integer")

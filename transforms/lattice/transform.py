@@ -14,6 +14,7 @@ from smalti.transforms.base import (
 )
 from smalti.transforms.class_models import PLAIN, ClassModels
 from smalti.transforms.plan_fields import LEFT_OUT_AT_DEFAULT
+from smalti.transforms.values.hierarchy_rules import plain
 from smalti.vocab import terms
 
 _DEFAULT_MEASURE = LatticeTerms().measure
@@ -102,7 +103,7 @@ class FullDomain(Transform):
     def technique(self) -> str:
         left_out = ""
         if self.suppression_limit:
-            share = format(float(self.suppression_limit * 100), "g")
+            share = plain(self.suppression_limit * 100)
             left_out = f"; records of at most {share} % of the respondents are left out"
         return (
             f"{self.algorithm}: one level of each quasi-identifier's hierarchy for the whole table,"

@@ -27,6 +27,7 @@ from smalti.transforms.requirements.distributions import (
     tolerance,
 )
 from smalti.transforms.requirements.judge import ClassJudge
+from smalti.transforms.values.hierarchy_rules import plain
 
 DISTANCES: Final[Mapping[str, type[Closeness]]] = MappingProxyType(
     {"equal": EqualDistance, "ordered": OrderedDistance}
@@ -156,6 +157,10 @@ class Entropy(DistributionJudge):
     def parameters(self) -> str:
         return f"entropy l = {self.model.l}"
 
+    @property
+    def is_possible(self) -> bool:
+        return self.model.l >= 2
+
     def clause(self, counted: str) -> str:
         return (
             f"the entropy of the values, by shares of {counted}, is at least that of {self.model.l} equally"
@@ -184,6 +189,10 @@ class Recursive(DistributionJudge):
     def parameters(self) -> str:
         return f"recursive c = {shown(self.model.c)}, l = {self.model.l}"
 
+    @property
+    def is_possible(self) -> bool:
+        return self.model.c > 0 and self.model.l >= 2
+
     def clause(self, counted: str) -> str:
         before = self.model.l - 1
         most = "the most frequent value" if before == 1 else f"the {before} most frequent values"
@@ -209,6 +218,10 @@ class Share(DistributionJudge):
     @property
     def parameters(self) -> str:
         return f"alpha = {shown(self.model.alpha)}{self._of_column}"
+
+    @property
+    def is_possible(self) -> bool:
+        return 0 < self.model.alpha < 1
 
     def clause(self, counted: str) -> str:
         return f"no value has a share of {counted} above {shown(self.model.alpha)}"
@@ -246,6 +259,11 @@ class TableCloseness(DistributionJudge):
         t, distance = self.requirement.parameters
         return f"t = {shown(Fraction(t))} ({distance} distance){self._of_column}"
 
+    @property
+    def is_possible(self) -> bool:
+        t, distance = self.requirement.parameters
+        return 0 < Fraction(t) < 1 and distance in {*DISTANCES, HIERARCHICAL}
+
     def clause(self, counted: str) -> str:
         t, distance = self.requirement.parameters
         return (
@@ -255,9 +273,12 @@ class TableCloseness(DistributionJudge):
 
 
 def shown(number: Fraction) -> str:
-    """A number as people write it; a fraction where decimals do not end."""
+    """A number as people write it, to its last digit: a rounded bound would promise more, or less.
+
+    A fraction where decimals do not end.
+    """
     rest = number.denominator
     for prime in (2, 5):
         while rest % prime == 0:
             rest //= prime
-    return format(float(number), "g") if rest == 1 else str(number)
+    return plain(number) if rest == 1 else str(number)

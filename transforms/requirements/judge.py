@@ -79,6 +79,11 @@ class ClassJudge(ABC):
         """How a refusal names it if it has no parameters."""
         return self.statement("respondents")
 
+    @property
+    def is_possible(self) -> bool:
+        """Whether its parameters, of the right types, say anything: a policy could ask for them."""
+        return True
+
     # --- What it is like
 
     @property

@@ -13,12 +13,12 @@ from toys import EVEN, EvenKAnonymity, EvenValues, toys
 
 import smalti
 from smalti import transforms
-from smalti.engine.anonymization.guarantee import ClassGuarantee, stated_guarantee
+from smalti.engine.anonymization.guarantee import ClassGuarantee, describe_guarantee, stated_guarantee
 from smalti.engine.anonymization.stated_requirements import requirement_from_object, requirement_to_object
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.registry.commit import CERTIFICATE_NAME
 from smalti.errors import GuaranteeError
-from smalti.transforms.base import Guarantee, Requirement
+from smalti.transforms.base import RECURSIVE_DIVERSITY, Guarantee, Requirement
 from smalti.transforms.requirements import registry
 
 __all__ = ["toys"]
@@ -54,6 +54,29 @@ def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def certificate(folder: Path) -> dict[str, Any]:
     document: dict[str, Any] = json.loads((folder / CERTIFICATE_NAME).read_text())
     return document
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("t-closeness", ["2/1", "equal"]),
+        ("t-closeness", ["-1/2", "equal"]),
+        ("t-closeness", ["1/2", "nearly"]),
+        ("alpha", [1]),
+        ("entropy diversity", [1]),
+        ("recursive diversity", [0, 2]),
+    ],
+)
+def test_a_certificate_cannot_promise_what_no_policy_asks(name: str, parameters: list[int | str]) -> None:
+    with pytest.raises(GuaranteeError, match="promise nothing"):
+        requirement_from_object({"name": name, "parameters": parameters})
+
+
+@pytest.mark.parametrize("bound", ["0.3333334", "0.99999999", "1000000.5", "1/3"])
+def test_a_statement_has_each_digit_of_its_bound(bound: str) -> None:
+    at_least_two = Requirement(RECURSIVE_DIVERSITY, (Fraction(bound), 2))
+    guarantee = Guarantee("l-diversity", 2, 2, (at_least_two,))
+    assert f"below {bound} times" in describe_guarantee(guarantee, ("illness",))
 
 
 def test_a_requirement_of_tests_is_run_certified_and_verified(output: Path, tmp_path: Path) -> None:

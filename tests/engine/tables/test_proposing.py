@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import real_files
@@ -135,6 +136,40 @@ def test_a_declared_dialect_that_does_not_fit_gets_a_proposal(tmp_path: Path) ->
 
 def test_what_looks_as_declared_keeps_its_way_out(tmp_path: Path) -> None:
     assert "export it again as RFC 4180" in told(tmp_path, b"who,age,city,illness\ncanary,20\n")
+
+
+@pytest.mark.parametrize("broken", ["ä;31.01.2024;canary", 'ä;31.01.2024;Köln;"canary'])
+def test_a_broken_record_is_no_line_before_a_table(tmp_path: Path, broken: str) -> None:
+    content = f"who;age;city;illness\n{broken}\nö;30.01.2024;Köln;flu\nü;29.01.2024;Ulm;flu\n".encode(
+        "latin-1"
+    )
+    message = told(tmp_path, content)
+    assert "It looks like `;` between fields" in message
+    assert "lines before" not in message
+    assert "no header" not in message
+    declared: dict[str, Any] = {
+        "@context": "http://www.w3.org/ns/csvw",
+        "tableSchema": {"columns": []},
+        "url": "people.csv",
+    }
+    for encoding in ("iso-8859-1", "windows-1252"):
+        declared["dialect"] = {"delimiter": ";", "encoding": encoding}
+        (tmp_path / "people.csv-metadata.json").write_text(json.dumps(declared))
+        message = told(tmp_path, content)
+        assert message.startswith("people.csv, record 1: ")
+        assert "looks like" not in message
+
+
+def test_a_delimiter_that_is_not_there_is_named(tmp_path: Path) -> None:
+    declared = {
+        "@context": "http://www.w3.org/ns/csvw",
+        "tableSchema": {"columns": []},
+        "url": "people.csv",
+        "dialect": {"delimiter": "|"},
+    }
+    (tmp_path / "people.csv-metadata.json").write_text(json.dumps(declared))
+    message = told(tmp_path, b"who;age;city;illness\ncanary;20;Rome;flu\n")
+    assert "by the `delimiter` of the description's `dialect`" in message
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pickle
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
@@ -52,7 +53,7 @@ from smalti.engine.verify.verifier import (
 )
 from smalti.errors import BackendError, DataError, GuaranteeError
 from smalti.policy.model.model import Operator
-from smalti.transforms.base import Asked, Datatype, Guarantee, Transform
+from smalti.transforms.base import Asked, Datatype, Guarantee, Requirement, Transform
 from smalti.vocab.terms import IRI
 
 Row = tuple[str | None, ...]
@@ -590,6 +591,16 @@ def test_published_bytes_alone(run: Run) -> None:
     assert Property.DIGEST in run.verify_published().attested
     with pytest.raises(GuaranteeError, match="recorded"):
         run.verify_published(("0" * 64,))
+
+
+def test_what_rows_cannot_show_of_shares_is_attested(tmp_path: Path) -> None:
+    rows = [("ann", "a"), ("bob", "b")]
+    at_most_half = Requirement("alpha", (Fraction(1, 2),))
+    found = visits(tmp_path, rows, Guarantee("k-anonymity", 2, None, (at_most_half,))).verify_published()
+    assert Property.SHARES in found.attested
+    assert Property.SHARES not in found.recounted
+    plain = visits(tmp_path, rows, Guarantee("k-anonymity", 2)).verify_published()
+    assert Property.SHARES not in {*plain.recounted, *plain.attested}
 
 
 def test_published_bytes_show_rows_not_respondents(tmp_path: Path) -> None:
