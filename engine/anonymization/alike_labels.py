@@ -4,8 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from smalti.engine.anonymization.output_forms import MOST_DIGITS
 from smalti.engine.plan.plan import OutputForm, Plan, RespondentColumn
 from smalti.errors import GuaranteeError
+from smalti.transforms.base import IMPROVED_MONDRIAN, RELAXED_MONDRIAN
 from smalti.transforms.mondrian.algorithm import LEFT_OUT, Portions
 from smalti.transforms.mondrian.kernel import meets_requirements
 from smalti.transforms.problem import Integers, Problem
@@ -15,8 +17,10 @@ from smalti.transforms.requirements.registry import judges_of
 def may_break(plan: Plan) -> bool:
     """Whether classes may show the same labels, and miss together what each meets.
 
-    Ranges, sets and nodes tell classes apart; shorter forms do not. Of what is required, merging breaks
-    only that no value is held by all, and that only where a respondent may have rows in several classes.
+    Ranges, sets and nodes tell classes apart, and so do figures where classes lie apart: they have the
+    decimals of the values, and all values of one class are below those of the other. Shorter forms do not.
+    Of what is required, merging breaks only that no value is held by all, and that only where a respondent
+    may have rows in several classes.
     """
     transform = plan.apply.transform
     has_respondents = isinstance(plan.read.respondent, RespondentColumn)
@@ -24,11 +28,15 @@ def may_break(plan: Plan) -> bool:
         judge.is_kept_by_merging(has_respondents=has_respondents, sensitive=len(transform.sensitive))
         for judge in judges_of(transform.guarantee.requirements)
     )
-    return not is_kept and any(_is_short(plan.column(name).form) for name in transform.quasi_identifiers)
+    return not is_kept and any(_is_short(plan, name) for name in transform.quasi_identifiers)
 
 
-def _is_short(form: OutputForm | None) -> bool:
-    return form is not None
+def _is_short(plan: Plan, name: str) -> bool:
+    column = plan.column(name)
+    if column.is_published_as_figures:
+        may_overlap = plan.apply.transform.class_maker in (RELAXED_MONDRIAN, IMPROVED_MONDRIAN)
+        return may_overlap or column.decimals == MOST_DIGITS
+    return column.form is OutputForm.PREFIX
 
 
 def check_alike(plan: Plan, problem: Problem, portions: Portions, labels: pa.Table) -> None:
@@ -49,9 +57,7 @@ def check_alike(plan: Plan, problem: Problem, portions: Portions, labels: pa.Tab
     kept = portions.classes != LEFT_OUT
     together = Portions(portions.atoms[kept], shown[portions.classes[kept]], portions.rows[kept])
     if not meets_requirements(problem, together).all():
-        short = [
-            name for name in plan.apply.transform.quasi_identifiers if _is_short(plan.column(name).form)
-        ]
+        short = [name for name in plan.apply.transform.quasi_identifiers if _is_short(plan, name)]
         raise GuaranteeError(
             str(plan.read.target),
             "several classes would be published with the same labels, and all respondents of these classes"

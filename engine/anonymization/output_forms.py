@@ -23,7 +23,7 @@ _NEEDS: Final = {
     "median": "numbers or dates without a hierarchy",
 }
 """By form, the columns that have it."""
-_MOST_DIGITS: Final = 100
+MOST_DIGITS: Final = 100
 """Before the point, and behind it: as many as numbers may have."""
 
 
@@ -110,16 +110,16 @@ def _with_decimals(column: Column, table: StagedTable, problems: list[SmaltiErro
     texts = table.texts(column.name)
     places = unit_places(texts, column.datatype)
     numbers = keys(texts, column.datatype, None) if column.datatype is Datatype.DOUBLE else ()
-    if any(abs(number) >= 10 ** (_MOST_DIGITS + places) for number in numbers):
+    if any(abs(number) >= 10 ** (MOST_DIGITS + places) for number in numbers):
         problems.append(
             PlanError(
                 f"column `{column.name}`",
                 f"a number is too large for the output form `{column.form}`",
-                f"numbers of at most {_MOST_DIGITS} digits before the point",
+                f"numbers of at most {MOST_DIGITS} digits before the point",
                 "state the form `range` for this column",
             )
         )
-    return replace(column, decimals=min(places, _MOST_DIGITS))
+    return replace(column, decimals=min(places, MOST_DIGITS))
 
 
 def _not_generalised(where: Where) -> PlanError:

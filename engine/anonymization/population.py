@@ -11,12 +11,14 @@ from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.plan import Column, OneRowEach, Respondent, RespondentColumn, Role
 from smalti.engine.tables.description import Source
 from smalti.errors import DataError, PlanError, SmaltiError
-from smalti.policy.model.model import Anonymization, Comparison, Number, Operator
+from smalti.policy.model.model import Anonymization, Comparison, Condition, Logical, Number, Operator
 from smalti.transforms.base import Datatype
 from smalti.transforms.values.texts import LEXICAL_FORMS, ValueFormError, check_values, make_codebook
 from smalti.vocab.terms import (
+    COLUMN,
     DELTA_PRESENCE,
     K_MAP,
+    OUTPUT_FORM,
     PARTITIONING,
     PRESENCE,
     SUPPRESSION_LIMIT,
@@ -56,6 +58,11 @@ def refused_beside_population(wanted: Anonymization) -> list[SmaltiError]:
         refused.append((str(limit.where), "`smalti:suppressionLimit`", "no suppression"))
     if (way := stated.get(PARTITIONING)) is not None and "strict" not in {str(v) for v in _texts(way)}:
         refused.append((str(way.where), "this `smalti:partitioning`", "`strict`"))
+    refused += [
+        (str(comparison.where), "a mean or a median as `smalti:outputForm`", "another form")
+        for comparison in map(_without_column, wanted.parameters)
+        if comparison.operand == OUTPUT_FORM and {"mean", "median"}.intersection(_texts(comparison))
+    ]
     return [
         PlanError(
             where,
@@ -65,6 +72,12 @@ def refused_beside_population(wanted: Anonymization) -> list[SmaltiError]:
         )
         for where, what, expected in refused
     ]
+
+
+def _without_column(parameter: Condition) -> Comparison:
+    """A parameter, without the column that it is for."""
+    parts = parameter.operands if isinstance(parameter, Logical) else (parameter,)
+    return next(part for part in parts if isinstance(part, Comparison) and part.operand != COLUMN)
 
 
 def _texts(comparison: Comparison) -> Sequence[str]:
@@ -98,14 +111,6 @@ class PopulationBinder:
         header = table.contents.header
         self._bind_respondent(columns, respondent)
         for column in columns:
-            if column.is_published_as_figures:
-                self._problem(
-                    f"the column `{column.name}` is published as figures, which is not implemented yet"
-                    f" for the method `{self._wanted.method}`",
-                    "ranges, sets, prefixes or nodes",
-                    "state another `smalti:outputForm`",
-                    where=str(self._wanted.where),
-                )
             if column.role is Role.QUASI_IDENTIFIER:
                 if column.name in header:
                     self._bind_column(column)

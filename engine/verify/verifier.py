@@ -348,10 +348,10 @@ class _Run:
             return
         if isinstance(respondent, RespondentColumn):
             people = self.plan.column(respondent.column), before[respondent.column]
-        alone = self.plan.apply.transform.class_maker == SINGLE_DIMENSIONAL_MONDRIAN
         for number, name in enumerate(promise.quasi_identifiers):
             column = self.plan.column(name)
             if column.is_published_as_figures:
+                alone = self.plan.apply.transform.class_maker == SINGLE_DIMENSIONAL_MONDRIAN
                 of_column = Keys([after[name]]) if alone else keys
                 place = self.place / f"figures-{number}"
                 yield IsFigure(

@@ -31,10 +31,12 @@ from smalti.vocab.terms import (
     CHARGED_METHODS,
     IRI,
     L_DIVERSITY,
+    OUTPUT_FORM,
     SMALTI,
 )
 
 _LABEL_BOUNDS: Final = IRI(SMALTI + "labelBounds")
+_FIGURES: Final = (Text("mean"), Text("median"))
 _DIVERSITY: Final = IRI(SMALTI + "diversity")
 _PAIRS: Final = 64
 """The most conditions that one is compared with."""
@@ -210,7 +212,9 @@ def _extremes(ways: Iterable[Anonymization], columns: Columns) -> Iterator[Diagn
         ranged = [
             columns[reference.iri].name
             for reference in way.quasi_identifiers
-            if reference.iri in columns and columns[reference.iri].datatype in ORDERED
+            if reference.iri in columns
+            and columns[reference.iri].datatype in ORDERED
+            and _form_of(way, reference.iri) not in _FIGURES
         ]
         if ranged and Text("region") not in _parameter(way, _LABEL_BOUNDS):
             listed = ", ".join(quoted(name) for name in ranged[:5]) + (", ..." if len(ranged) > 5 else "")
@@ -220,6 +224,15 @@ def _extremes(ways: Iterable[Anonymization], columns: Columns) -> Iterator[Diagn
             help_ = "if this shows too much, limit the rows: `smalti:labelBounds` `region` is not run yet"
             yield Diagnostic("P605", Severity.NOTE, message, way.where, help=help_)
             return
+
+
+def _form_of(way: Anonymization, iri: IRI) -> object:
+    """How values of a column are to be written, as stated for it, or for all; None: nothing is stated."""
+    stated: dict[bool, object] = {}
+    for comparison, of in parameters_of(way.parameters):
+        if comparison.operand == OUTPUT_FORM and (not of or iri in {column.iri for column in of}):
+            stated[bool(of)] = next(iter(comparison.values), None)
+    return stated.get(True, stated.get(False))
 
 
 def _too_much(way: Anonymization, columns: Columns, facts: DatasetFacts) -> Iterator[Diagnostic]:

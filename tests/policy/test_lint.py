@@ -396,6 +396,20 @@ def test_ends_of_ranges_are_noted_once() -> None:
     assert lint(anonymizing(quasi_identifiers=(column("age"),), parameters=(region,)), FACTS) == ()
 
 
+def test_means_have_no_ends_to_note() -> None:
+    mean, of_city = (
+        parameter("outputForm", Text("mean"), "age"),
+        parameter("outputForm", Text("mean"), "city"),
+    )
+    own_range = parameter("outputForm", Text("range"), "age")
+    of_all = parameter("outputForm", Text("median"))
+    for stated, codes in (
+        ((mean,), []), ((of_all,), []), ((of_city,), ["P605"]), ((of_all, own_range), ["P605"]),
+    ):  # fmt: skip
+        asked = anonymizing(quasi_identifiers=(column("age"), column("city")), parameters=stated)
+        assert [note.code for note in lint(asked, FACTS)] == codes
+
+
 def test_a_key_that_is_published() -> None:
     keyed = {"sensitive": (column("id", 26),), "identifiers": ()}
     assert shown(lint(anonymizing(**keyed), FACTS)) == [("P606", 26), ("P609", 26)]

@@ -185,15 +185,19 @@ def test_a_run_publishes_figures_that_the_verifier_accepts_for_every_number_of_f
 @settings(max_examples=examples(15), deadline=None, suppress_health_check=[*HealthCheck])
 @given(
     table=people(),
-    dimensionality=st.sampled_from(["multi", "single"]),
+    variant=st.sampled_from([{}, {"dimensionality": "single"}, {"partitioning": "improved"}]),
     form=st.sampled_from(["mean", "median"]),
     fragments=st.sampled_from([1, 4]),
 )
 def test_whatever_classes_show_alike_has_that_figure_together(
-    table: People, dimensionality: str, form: str, fragments: int, tmp_path_factory: pytest.TempPathFactory
+    table: People,
+    variant: dict[str, str],
+    form: str,
+    fragments: int,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("figures") / "run"
-    words = {"outputForm.age": form, "outputForm.born": "mean", "dimensionality": dimensionality}
+    words = {"outputForm.age": form, "outputForm.born": "mean", **variant}
     found = make(LocalBackend(fragments), table, folder, words=words)
     if found is not None:
         verified(folder, found)
