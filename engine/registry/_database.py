@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select, text
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.interfaces import DBAPIConnection, Dialect
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
+from sqlalchemy.sql.compiler import Compiled
+from sqlalchemy.util import LRUCache
 
 from smalti.engine.registry import _tables as db
 from smalti.engine.registry._journal import NO_REVISION, Revision, last_revision
@@ -318,20 +320,22 @@ def _problem(error: DBAPIError | sqlite3.Error) -> tuple[str, str]:
 
 
 def _fill(draft: Path) -> None:
-    engine = _file_engine(draft)
-    with engine.connect() as connection:
+    with draft.open("r+b") as file:
+        file.write(_empty_registry())
+        file.flush()
+        os.fsync(file.fileno())
+    with _file_engine(draft).connect() as connection:
         # Outside any transaction, because SQLite changes its journal only there. The file remembers it.
         cursor = connection.connection.cursor()
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.close()
-        with connection.execution_options(smalti_writes=True).begin():
-            create_schema(connection)
 
 
 def _file_engine(path: Path) -> Engine:
     return _sqlite_engine(URL.create("sqlite", database=str(path)))
 
 
+@cache
 def _memory_engine() -> Engine:
     """Each connection is to an empty registry of its own."""
     engine = _sqlite_engine(URL.create("sqlite"))
@@ -356,11 +360,29 @@ def _empty_registry() -> bytes:
 
 
 def _sqlite_engine(url: URL) -> Engine:
-    # No pool: a connection lives as long as its transaction, so nothing is held, forked or leaked.
-    engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
+    # No pool: a connection lives as long as its transaction, so nothing is held, forked or leaked. All
+    # registries share what is compiled: `create_engine` would make a dialect for each, which begins anew.
+    dialect = _sqlite_dialect()
+    arguments, options = dialect.create_connect_args(url)
+    pool = NullPool(lambda: dialect.connect(*arguments, **options), dialect=dialect)
+    shared = {"compiled_cache": _compiled_for_sqlite()}
+    engine = Engine(pool, dialect, url, hide_parameters=True, execution_options=shared)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+@cache
+def _sqlite_dialect() -> Dialect:
+    engine = create_engine("sqlite://", poolclass=NullPool)
+    with engine.connect():  # the first connection tells the dialect which SQLite this is
+        return engine.dialect
+
+
+@cache
+def _compiled_for_sqlite() -> LRUCache[Any, Compiled]:
+    """The last statements that were compiled, each with the values that it came with first."""
+    return LRUCache(500)
 
 
 def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:
