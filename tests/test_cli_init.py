@@ -482,6 +482,17 @@ def test_a_name_stays_in_its_folder(tmp_path: Path) -> None:
         api.init(tmp_path / data, name="../t")
 
 
+def test_a_second_policy_gets_another_name(tmp_path: Path) -> None:
+    data = table(tmp_path, "who,age\nann,31\nbob,42\n")
+    for name in ("first", "second"):
+        seen = smalti(
+            "init", data, "--name", name, "--one-row-each", "--quasi-identifier", "age", cwd=tmp_path
+        )
+        assert seen.code == 0, seen
+    assert {place.name for place in tmp_path.glob("*.yaml")} == {"first.policy.yaml", "second.policy.yaml"}
+    assert "no name of a file" in refused(tmp_path, data, "--name", "../t").err
+
+
 def test_several_tables_need_a_name(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
         connection.execute("CREATE TABLE a (x INTEGER)")

@@ -126,6 +126,23 @@ def test_what_notebooks_show_is_escaped_and_has_no_data_value(tmp_path: Path) ->
     assert "target" in outcome._repr_html_()
 
 
+def test_plans_and_trials_are_one_line_and_hold_no_row(tmp_path: Path) -> None:
+    data = marked(tmp_path)
+    planned = api.plan(small_policy(tmp_path), data={CUSTOMER: data}, party=USER, owner=OWNER,
+                       purpose="marketing", registry=tmp_path / "smalti.sqlite")  # fmt: skip
+    trial = api.try_out(small_policy(tmp_path), data={CUSTOMER: data}, purpose="marketing")
+    assert trial.tried is not None
+    assert any(".." in cell for row in trial.tried.rows for cell in row)
+    assert repr(planned).startswith("<Planned: permit, anonymization of ")
+    assert repr(trial).startswith("<Trial: permit, anonymization of ")
+    assert repr(trial).endswith(f", achieved k = {trial.tried.report.k}>")
+    for text in (repr(planned), repr(trial), trial._repr_html_()):
+        assert MARK not in text
+        assert ".." not in text, "a row has ranges"
+    assert max(len(repr(planned)), len(repr(trial))) < 200
+    assert "achieved k" in trial._repr_html_()
+
+
 def test_owners_figures_are_shown_to_owners_alone(tmp_path: Path) -> None:
     owned = run(tmp_path)
     assert "achieved k" in owned._repr_html_()

@@ -181,6 +181,18 @@ def test_sets_hold_the_original_and_nothing_else(
     assert table.schema.field("x.values").type == pa.list_(pa.string())
 
 
+def test_under_the_root_of_a_hierarchy_a_value_may_be_missing(tmp_path: Path) -> None:
+    labels = ["1004*", "*", "{*|1004*}", "{1004*|1005*|}", None, "{a|b}"]
+    write_folder(tmp_path, {"x": labels}, {"x": LabelForm.NODES})
+    table = smalti.read_published(tmp_path)
+    assert table["x.missing"].to_pylist() == [False, True, True, True, True, False]
+    assert table["x.values"].to_pylist() == [
+        ["1004*"], ["*"], ["*", "1004*"], ["1004*", "1005*"], [], ["a", "b"],
+    ]  # fmt: skip
+    write_folder(tmp_path, {"x": labels}, {"x": LabelForm.SETS})
+    assert smalti.read_published(tmp_path)["x.missing"].to_pylist() == [False] * 3 + [True, True, False]
+
+
 # --- Names and types
 
 

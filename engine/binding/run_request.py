@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
@@ -130,6 +131,12 @@ class RunRequest:
         return self.owner or self.asker
 
 
+def counted_columns(plan: AnyPlan | None, warnings: Sequence[str]) -> str:
+    """How much there is of a plan, for a line that ends with it."""
+    columns = "" if plan is None else f", {plan.kind} of {len(plan.read.columns)} columns"
+    return columns + (f", {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else "")
+
+
 @dataclass(frozen=True, slots=True)
 class Planned:
     """What would be done: a denial, or a plan."""
@@ -149,6 +156,13 @@ class Planned:
     def warnings(self) -> tuple[str, ...]:
         """The notices as sentences, one for each column where they are about columns."""
         return sentences(self.notices)
+
+    def __repr__(self) -> str:
+        """One line; `smalti.explain` and the attributes say the rest."""
+        decided = "not decided" if self.decision is None else self.decision.effect
+        counts = counted_columns(self.plan, self.warnings)
+        obstacle = "" if self.obstacle is None else f", obstacle: {self.obstacle}"
+        return f"<Planned: {decided}{counts}{obstacle}>"
 
     def _repr_html_(self) -> str:
         """For notebooks: the decision, warnings and the plan's explanation."""

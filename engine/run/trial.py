@@ -16,7 +16,7 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.binding.capability import Capability, capability_of
 from smalti.engine.binding.run_inputs import Granted
 from smalti.engine.binding.run_record import RunUnder, file_name
-from smalti.engine.binding.run_request import Planned, RunRequest, Watch
+from smalti.engine.binding.run_request import Planned, RunRequest, Watch, counted_columns
 from smalti.engine.binding.withheld_columns import DeclaresMoreError, DeniedOnDataError
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import granted_kind
@@ -33,6 +33,7 @@ from smalti.engine.run.grants import binds_as_owner, decided, described_columns,
 from smalti.engine.run.plans import planned_under
 from smalti.errors import GuaranteeError, InternalError, PlanError, UsageError, only_ours
 from smalti.policy.decide.decision import Decision, Reason
+from smalti.policy.findings.html import table
 
 ROWS_SHOWN: Final = 5
 VARIABLE: Final = ("k", "l")
@@ -111,6 +112,24 @@ class Trial:
     def warnings(self) -> tuple[str, ...]:
         """The notices as sentences."""
         return tuple(text for notice in self.notices for text in notice.sentences)
+
+    def __repr__(self) -> str:
+        """One line without a row; the attributes say the rest."""
+        counts = counted_columns(self.plan, self.warnings)
+        ended = "" if self.tried is None else f", achieved k = {self.tried.report.k}"
+        if self.variations:
+            ended += f", {len(self.variations)} variations"
+        return f"<Trial: {self.decision.effect}{counts}{ended}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks, which keep what they show: the decision, warnings and figures, and no row."""
+        figures = () if self.tried is None else self.tried.report.lines("respondents")
+        rows = [
+            *(("warning", warning) for warning in self.warnings),
+            *(("owner's view", line) for line in figures),
+            *(("not run", text) for text in (self.not_run, self.obstacle) if text),
+        ]
+        return self.decision._repr_html_() + (table(rows) if rows else "")
 
 
 @only_ours()

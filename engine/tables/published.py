@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 from zoneinfo import available_timezones
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,6 +19,7 @@ from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents, inspect, text_batches
 from smalti.errors import DataError, SmaltiError, UsageError, raise_all
 from smalti.transforms.base import Datatype
+from smalti.transforms.values.hierarchy_rules import ROOT
 from smalti.transforms.values.label_reading import (
     check_ranges,
     read_figures,
@@ -189,8 +191,10 @@ def _typed(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
             return _kept(column, texts, reading)
         case LabelForm.RANGES:
             return _ranges(column, texts, reading)
-        case LabelForm.SETS | LabelForm.NODES:
+        case LabelForm.SETS:
             return _sets(texts, reading)
+        case LabelForm.NODES:
+            return _sets(texts, reading, root=ROOT)
         case LabelForm.PREFIXES:
             return _prefixes(texts, reading)
         case LabelForm.MEANS | LabelForm.MEDIANS:
@@ -244,14 +248,21 @@ def _inferred(ends: pa.Array, time_zone: str | None) -> Datatype:
     return datatype
 
 
-def _sets(texts: _Texts, reading: Reading) -> Columns:
+def _sets(texts: _Texts, reading: Reading, root: str | None = None) -> Columns:
+    """The texts that a value may be; under the root of a hierarchy it may be missing, too."""
     sets = read_sets(texts.texts)
+    or_missing = sets.or_missing
+    if root is not None:
+        has_root = np.zeros(len(sets.texts), bool)
+        is_root = pc.equal(pc.list_flatten(sets.texts), root)
+        has_root[pc.list_parent_indices(sets.texts).filter(is_root)] = True
+        or_missing = pc.or_(or_missing, pa.array(has_root))
     none, count = pa.array([[]], sets.texts.type), len(texts.texts)
     lists = pa.concat_arrays([sets.texts, none])
     parts = [lists.take(pc.fill_null(part, count)).cast(_LIST) for part in texts.indices]
     return [
         (f"{texts.name}{reading.separator}values", pa.chunked_array(parts, _LIST)),
-        (f"{texts.name}{reading.separator}missing", _missing(texts, sets.or_missing)),
+        (f"{texts.name}{reading.separator}missing", _missing(texts, or_missing)),
     ]
 
 

@@ -36,6 +36,9 @@ def _columns_option(
 @click.option(
     "--out", metavar="FOLDER", type=PLACE, help="Where the policy goes.  [default: beside the data]"
 )
+@click.option(
+    "--name", metavar="NAME", help="Of the policy's file, before `.policy.yaml`.  [default: as the data's]"
+)
 @click.option("--respondent", metavar="COLUMN", help="The column that tells people apart.")
 @click.option("--one-row-each", is_flag=True, help="Each row is about another person.")
 @_columns_option("--quasi-identifier", "quasi_identifiers", "What others may know of a person: generalised")
@@ -70,6 +73,7 @@ def init(data: str, **options: Any) -> int:
     from smalti.starting import look, parties_of
 
     verbose, out = options.pop("verbose"), options.pop("out")
+    name = options.pop("name")
     parties = parties_of(*(options.pop(name) for name in ("target", "owner", "party", "purpose")))
     profile = look(data, options.pop("null"), header=options.pop("header"))
     shown = console()
@@ -78,7 +82,8 @@ def init(data: str, **options: Any) -> int:
     roles = Roles(**options) if k is None else Roles(k=k, **options)
     if _is_terminal():
         roles = _asked(profile, roles, asks_k=k is None)
-    result = scaffold(profile, name_of(profile), roles, parties, None if out is None else Path(out))
+    folder = None if out is None else Path(out)
+    result = scaffold(profile, name or name_of(profile), roles, parties, folder)
     show_scaffold(shown, result, data)
     return 0
 
