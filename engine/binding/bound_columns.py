@@ -115,7 +115,7 @@ class BoundColumns(Generic[W]):
             self.problem(
                 str(reference.where),
                 f"`{self.source.path.name}` has no column `{reference.iri}`",
-                "a column of the data, by its IRI",
+                "a column of the data, by its bare name or its IRI",
                 self._suggestion_for(reference.iri),
             )
         return name

@@ -452,18 +452,19 @@ def test_words_that_a_run_understands_are_not_named() -> None:
 
 
 def test_a_document_with_them_is_valid_and_a_note_says_so() -> None:
-    parsed = anonymize(K_MAP)
+    parsed = anonymize([*L_DIVERSITY, s("labelBounds", "region")])
     assert parsed.is_valid
     notes = [found for found in parsed.diagnostics if found.severity is Severity.NOTE]
     assert [note.code for note in notes] == ["P391"]
-    assert "k-map" in notes[0].message
+    assert "labelBounds" in notes[0].message
 
 
 def test_the_words_of_a_remedy_that_a_request_may_name_are_noted() -> None:
-    action = [{"rdf:value": {"@id": "odrl:anonymize"}, "refinement": K_MAP}]
+    refinement = [*L_DIVERSITY, s("labelBounds", "region")]
+    action = [{"rdf:value": {"@id": "odrl:anonymize"}, "refinement": refinement}]
     remedy = {"action": action, "output": "http://example.com/anon"}
     told = {"action": "odrl:inform"}
-    for remedies, words in (([remedy, told], ("k-map",)), ([told], ())):
+    for remedies, words in (([remedy, told], ("labelBounds",)), ([told], ())):
         no = {"target": TARGET, "action": "odrl:use", "remedy": remedies}
         notes = [one for one in document({"prohibition": [no]}).diagnostics if one.code == "P391"]
         assert bool(notes) is bool(words)
