@@ -81,6 +81,8 @@ class Profile:
     """Whether it says who the person is."""
     mixed: tuple[MixedColumn, ...] = ()
     """Columns whose cells are of several types."""
+    served: str | None = None
+    """The table's name on a server, by which a description is about it; None: it is on no server."""
 
     @property
     def candidates(self) -> tuple[ColumnProfile, ...]:
@@ -119,8 +121,11 @@ def profiled(data: Location, nulls: Sequence[str] = (), *, has_header: bool = Fa
         )
     with tempfile.TemporaryDirectory(prefix="smalti-") as place:
         folder = Path(place)
+        served = None
         if isinstance(data, ServedTable | Frame):
             source, proposal, file = brought(_TARGET, data, folder / "input"), None, None
+            if isinstance(data, ServedTable):
+                served = data.table or source.path.name.rpartition("#")[2]
         else:
             found_there = bound(_TARGET, data)
             file = found_there.path
@@ -142,6 +147,7 @@ def profiled(data: Location, nulls: Sequence[str] = (), *, has_header: bool = Fa
         description.source,
         description.one_row_each or description.respondent is not None,
         source.mixed,
+        served,
     )
 
 

@@ -68,3 +68,5 @@ class Scaffold:
     party: str
     has_examples: bool
     """Whether some of these IRIs are examples."""
+    names_description: bool = False
+    """Whether commands have to name the description, which does not stand beside the data."""

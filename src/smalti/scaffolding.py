@@ -57,7 +57,7 @@ def scaffold(profile: "Profile", name: str, roles: Roles, parties: Parties, out:
     if not folder.is_dir():
         raise UsageError(str(folder), "there is no such folder", "a folder for the policy", "make it first")
     place = folder / f"{name}{POLICY_SUFFIX}"
-    description = _description_place(profile)
+    description = _description_place(profile, folder)
     _refuse_existing(place, *([] if description is None else [description]))
     policy = _Policy(profile, roles, parties, name)
     text = policy.text()
@@ -79,13 +79,15 @@ def scaffold(profile: "Profile", name: str, roles: Roles, parties: Parties, out:
         policy.owner,
         policy.party,
         policy.has_examples,
+        names_description=profile.served is not None and description is not None,
     )
 
 
 def name_of(profile: "Profile") -> str:
     """What the policy's file is called: as the data, without its kind."""
     if profile.file is None:
-        return "table" if profile.table is None else file_safe(profile.table)
+        table = profile.table or profile.served
+        return "table" if table is None else file_safe(table)
     stem = file_safe(_KINDS.sub("", profile.file.name))
     return stem if profile.table is None else f"{stem}-{file_safe(profile.table).replace(' ', '-')}"
 
@@ -137,9 +139,16 @@ def _write(place: Path, text: str) -> None:
 # --- The description
 
 
-def _description_place(profile: "Profile") -> Path | None:
-    """Where a description is to be written; None where there is one, or it would say nothing."""
-    if profile.file is None or profile.description or not _says_something(profile):
+def _description_place(profile: "Profile", folder: Path) -> Path | None:
+    """Where a description is to be written; None where there is one, or it would say nothing.
+
+    That of a table on a server stands beside the policy, and commands name it.
+    """
+    if profile.description or not _says_something(profile):
+        return None
+    if profile.served is not None:
+        return folder / f"{name_of(profile)}{METADATA_SUFFIX}"
+    if profile.file is None:
         return None
     return profile.file.with_name(f"{profile.file.name}{METADATA_SUFFIX}")
 
@@ -154,10 +163,13 @@ def _says_something(profile: "Profile") -> bool:
 
 
 def description_text(profile: "Profile", roles: Roles) -> str:
-    """The description of a table on disk, as CSVW in JSON."""
-    if profile.file is None:
+    """The description of a table on disk or on a server, as CSVW in JSON."""
+    if profile.file is not None:
+        url = profile.file.name if profile.table is None else f"{profile.file.name}#{profile.table}"
+    elif profile.served is not None:
+        url = profile.served
+    else:
         return ""
-    url = profile.file.name if profile.table is None else f"{profile.file.name}#{profile.table}"
     columns = tuple(ProposedColumn(column.name, None) for column in profile.columns)
     dialect = Dialect() if profile.proposal is None else profile.proposal.dialect
     metadata = Proposal(dialect, columns).metadata(url)

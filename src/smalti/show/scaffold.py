@@ -87,7 +87,8 @@ def show_scaffold(out: Console, result: Scaffold, data: str) -> None:
     for item in result.to_do:
         fields(out, ("to fill in", item))
     out.print(Text("next", style=LABEL))
-    bound = shlex.join(["--data", f"{result.target}={data}"])
+    described = ["--description", str(result.description)] if result.names_description else []
+    bound = shlex.join(["--data", f"{result.target}={data}", *described])
     policy = shlex.quote(str(result.policy))
     for command in (
         f"smalti check {policy}",

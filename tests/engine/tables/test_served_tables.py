@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "registry"))
 import postgresql_server
 
+import smalti
 from smalti.engine.tables.addresses import data_at, described_by
 from smalti.engine.tables.bringing import brought
 from smalti.errors import DataError, SmaltiError, UsageError
@@ -115,3 +116,25 @@ def test_what_is_no_table(server: str, tmp_path: Path, table: str) -> None:
 def test_a_type_that_is_not_read(server: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="postgresql#deep, record 1: column 1 has a type that is not read"):
         brought(TARGET, data_at(f"{server}#s.deep", "data"), tmp_path / "input")
+
+
+def test_init_describes_a_table_of_a_server(server: str, tmp_path: Path) -> None:
+    """Its description stands beside the policy, and is what `--description` takes."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("CREATE TABLE visits (who TEXT, came TEXT, illness TEXT)")
+        connection.execute(
+            "INSERT INTO visits SELECT 'p' || i, (i % 28 + 1) || '.01.2024', 'i' || i % 3"
+            " FROM generate_series(10, 40) AS i"
+        )
+    data = f"{server}#visits"
+    written = smalti.init(
+        data, respondent="who", quasi_identifiers=["came"], sensitive=["illness"], k=3, out=tmp_path
+    )
+    assert written.description == tmp_path / "visits-metadata.json"
+    assert written.names_description
+    description = json.loads(written.description.read_text())
+    assert description["url"] == "visits"
+    place = brought(
+        TARGET, described_by(data_at(data, "data"), written.description), tmp_path / "input"
+    ).path
+    assert "2024-01-" in place.read_text()
