@@ -14,7 +14,7 @@ from smalti.transforms.base import (
 )
 from smalti.transforms.class_models import PLAIN, ClassModels
 from smalti.transforms.plan_fields import LEFT_OUT_AT_DEFAULT
-from smalti.transforms.values.hierarchy_rules import plain
+from smalti.transforms.values.decimal_digits import plain
 from smalti.vocab import terms
 
 _DEFAULT_MEASURE = LatticeTerms().measure

@@ -27,7 +27,7 @@ from smalti.transforms.requirements.distributions import (
     tolerance,
 )
 from smalti.transforms.requirements.judge import ClassJudge
-from smalti.transforms.values.hierarchy_rules import plain
+from smalti.transforms.values.decimal_digits import plain
 
 DISTANCES: Final[Mapping[str, type[Closeness]]] = MappingProxyType(
     {"equal": EqualDistance, "ordered": OrderedDistance}

@@ -9,6 +9,7 @@ from operator import mul
 from typing import Final
 
 from smalti.transforms.base import Datatype
+from smalti.transforms.values.decimal_digits import plain
 from smalti.transforms.values.hierarchy import Ladders, ladders_of
 
 ROOT: Final = "*"
@@ -72,16 +73,6 @@ def _day(number: int) -> date:
         return _EPOCH + timedelta(days=number)
     except OverflowError:  # beyond the calendar, where no value is
         return date.max if number > 0 else date.min
-
-
-def plain(number: Fraction) -> str:
-    """The decimal digits of a number that has finitely many."""
-    places = 0
-    while number.denominator != 1 and (number * 10**places).denominator != 1:
-        places += 1
-    digits = str(abs(int(number * 10**places))).rjust(places + 1, "0")
-    sign = "-" if number < 0 else ""
-    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
 
 
 CALENDAR_UNITS: Final = ("month", "quarter", "year", "decade")
