@@ -174,7 +174,13 @@ def check_refusal(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("words", [K_MAP, WAYS[5]], ids=["k-map", "delta-presence"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(K_MAP, id="k-map"),
+        pytest.param(WAYS[5], id="delta-presence", marks=pytest.mark.slow),
+    ],
+)
 def test_spark_publishes_the_same_bytes(words: dict[str, Any], tmp_path: Path) -> None:
     for engine in ("local", "spark"):
         folder = tmp_path / engine

@@ -605,6 +605,7 @@ def test_distances_along_hierarchies_are_kept_on_each_number_of_fragments(tmp_pa
         carry_out(tmp_path / "unmet", rows, 1, asked, unmet, hierarchies=TREES)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_keeps_distances_along_hierarchies(spark: object, tmp_path: Path) -> None:
     from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415 (absent without the extra)
