@@ -103,6 +103,13 @@ def test_longer_codes_have_no_place() -> None:
         masking_ladders(["123"], 2, from_right=True)
 
 
+def test_the_mask_of_one_character_is_the_label_of_all_codes() -> None:
+    with pytest.raises(HierarchyError) as refused:
+        masking_ladders(["7", "23"], 2, from_right=True)
+    assert refused.value.problems[0].problem.startswith("1 codes have one character")
+    assert by_value(masking_ladders(["7", "8"], 1, from_right=True)) == {"7": ["*"], "8": ["*"]}
+
+
 @st.composite
 def trees(draw: st.DrawFn) -> Ladders:
     """Random hierarchies of up to 9 values and 4 levels."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from smalti.transforms.base import Datatype
 from smalti.transforms.values.decimal_digits import plain
-from smalti.transforms.values.hierarchy import Ladders, ladders_of
+from smalti.transforms.values.hierarchy import HierarchyError, HierarchyProblem, Ladders, ladders_of
 
 ROOT: Final = "*"
 _EPOCH: Final = date(1970, 1, 1)
@@ -130,10 +130,20 @@ def masking_ladders(texts: Sequence[str], width: int, *, from_right: bool) -> La
 
     Raises:
         NoPlaceError: codes are longer.
+        HierarchyError: codes have one character, and others more: the mask of the former is that of all.
     """
     longer = sum(len(text) > width for text in texts)
     if longer:
         raise NoPlaceError(longer)
+    single = sum(len(text) == 1 for text in texts)
+    if single and width > 1:
+        raise HierarchyError([
+            HierarchyProblem(
+                f"{single} codes have one character, whose mask is `{ROOT}`, the label of all codes",
+                "codes of two characters or more, or a `width` of 1",
+                "declare another rule, such as `prefixes`",
+            )
+        ])  # fmt: skip
 
     def ladder(text: str) -> Ladder:
         return (text, *(_masked(text, count, from_right) for count in range(1, width)), ROOT)
