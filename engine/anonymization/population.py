@@ -197,9 +197,11 @@ class PopulationBinder:
         if declared not in (None, column.datatype):
             self._problem(
                 f"its column `{column.name}` is declared as {declared}, and that of the target is"
-                f" {column.datatype}",
+                f" {column.datatype} ({'inferred' if column.is_inferred else 'declared'})",
                 "the same datatype",
-                "correct one of the descriptions",
+                f"declare it as {declared} in the target's description, too"
+                if column.is_inferred
+                else "correct one of the descriptions",
             )
             return
         if described.time_zone not in (None, column.time_zone):

@@ -291,6 +291,16 @@ def test_columns_and_values_of_the_population_fit_those_of_the_target(tmp_path: 
     assert "a row has no respondent" in refusal(tmp_path)
 
 
+def test_an_inferred_datatype_may_have_to_be_declared(tmp_path: Path) -> None:
+    everybody, sick = some_people(tmp_path)
+    tables(tmp_path, everybody, sick)
+    described = DESCRIPTION.replace("sick.csv", "all.csv").replace('"integer"', '"double"')
+    (tmp_path / "all.csv-metadata.json").write_text(described)
+    message = refusal(tmp_path)
+    assert "declared as double, and that of the target is integer (inferred)" in message
+    assert "declare it as double in the target's description" in message.lower()
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
