@@ -42,6 +42,8 @@ def _is_short(plan: Plan, name: str) -> bool:
 def check_alike(plan: Plan, problem: Problem, portions: Portions, labels: pa.Table) -> None:
     """Check that classes with the same labels meet what is promised together.
 
+    Of tables that are cut in fragments, the verifier alone does.
+
     Args:
         plan: which promises it.
         problem: whose rows these are.

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from smalti.engine.anonymization.alike_labels import check_alike, may_break
+from smalti.engine.anonymization.alike_labels import check_alike
 from smalti.engine.anonymization.attainable import attainable
 from smalti.engine.anonymization.codebooks import NO_HIERARCHIES, Hierarchies, codebook_of, tree_of
 from smalti.engine.anonymization.fragments import Fragments
@@ -84,8 +84,7 @@ def execute(  # noqa: PLR0913, PLR0917 (a run, and its population)
     """
     phase("frequencies")
     algorithm = algorithm_of(plan.apply.transform)
-    is_whole = plan.read.population is not None or (may_break(plan) and not algorithm.divides_tuples)
-    if not is_whole:
+    if plan.read.population is None:
         fragments = Fragments(plan, algorithm, table, hierarchies)
         loss = _execute_in_fragments(plan, fragments, table, output, link, phase)
         if loss is not None:
