@@ -59,9 +59,11 @@ def refused_beside_population(wanted: Anonymization) -> list[SmaltiError]:
     if (way := stated.get(PARTITIONING)) is not None and "strict" not in {str(v) for v in _texts(way)}:
         refused.append((str(way.where), "this `smalti:partitioning`", "`strict`"))
     refused += [
-        (str(comparison.where), "a mean or a median as `smalti:outputForm`", "another form")
+        # A prefix also covers persons of other classes, and a figure covers nobody.
+        (str(comparison.where), "a prefix, mean or median as `smalti:outputForm`", "another form")
         for comparison in map(_without_column, wanted.parameters)
-        if comparison.operand == OUTPUT_FORM and {"mean", "median"}.intersection(_texts(comparison))
+        if comparison.operand == OUTPUT_FORM
+        and {"prefix", "mean", "median"}.intersection(_texts(comparison))
     ]
     return [
         PlanError(

@@ -12,6 +12,7 @@ from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.plan.phase import Phase
 from smalti.engine.registry.authority import prohibitions_on
 from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.submissions import Submission
 from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.disk import private_folder
 from smalti.errors import UsageError
@@ -112,14 +113,16 @@ def _check_authority(request: RunRequest, registry: Registry, iri: IRI) -> None:
         )
 
 
-def prohibited_population(request: RunRequest, registry: Registry, permission: Permission) -> Reason | None:
+def prohibited_population(
+    request: RunRequest, registry: Registry, permission: Permission, submission: Submission
+) -> Reason | None:
     """A prohibition on the population table, or a part of it, that applies to a run.
 
     A permission of its own is not needed: who submits the policy owns the table. Its owners' prohibitions
     stand all the same (semantics of authority).
     """
     iri = population_of(permission)
-    if iri is None or request.party is None or not registry.exists:
+    if iri is None or request.party is None:
         return None
     asked = DecisionRequest(party=request.party, action=ANONYMIZE, targets=(iri,), purpose=request.purpose)
-    return next(iter(prohibitions_on(registry, asked)), None)
+    return next(iter(prohibitions_on(registry, asked, submission)), None)

@@ -109,20 +109,27 @@ def deny_afterwards(registry: Registry, decision: Decision, reason: Reason) -> D
     return denial
 
 
-def prohibitions_on(registry: Registry, request: Request) -> tuple[Reason, ...]:
+def prohibitions_on(registry: Registry, request: Request, submission: Submission) -> tuple[Reason, ...]:
     """The prohibitions of owners that apply to a request, whatever permits it; nothing is written down.
 
     Args:
         registry: what is known; it is only read.
         request: its party is asserted by the caller.
+        submission: the policy that accompanies the request, whose own prohibitions count.
 
     Returns:
-        A reason for each, also for those on parts of its targets.
+        A reason for each, also for those on parts of its targets; and for a policy about them that is not
+        understood, which may be one.
     """
     if request.time is None:
         request = replace(request, time=datetime.now(UTC))
     with registry.snapshot() as snapshot:
-        decision = decide_as(Judge(registry, snapshot, explain=True), request, None, frozenset())
+        judge = Judge(registry, snapshot, explain=True)
+        question = with_columns(judge, question_of(snapshot, request, submission))
+        refusal = _not_understood(snapshot, snapshot.exceptional(load_entries(judge, question)))
+        if refusal is not None:
+            return (refusal,)
+        decision = decide_as(judge, request, submission, frozenset())
     return tuple(
         Reason(f"a prohibition on `{request.targets[0]}` applies", report.policy, report.rule)
         for report in decision.considered

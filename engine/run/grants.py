@@ -49,7 +49,7 @@ def decided(
     if not decision.is_permitted:
         return decision, None
     granted = replace(_granted(request, decision), columns=columns)
-    reason = prohibited_population(request, registry, granted.permission)
+    reason = prohibited_population(request, registry, granted.permission, _submission(request))
     if reason is not None:
         return deny_afterwards(registry, decision, reason), None
     return decision, granted
@@ -139,18 +139,18 @@ def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> D
         agreed=request.stated.agreed,
         understands_limits=True,  # a run keeps to rows, columns and duties of its grant, or is refused
     )
-    submitted = request.document
-    submission = Submission(
-        submitted.policy,
-        request.submitter,
-        submitted.document,
-        submitted.signature,
-        request.replaces,
-    )
-    decision = decide(registry, asked, submission=submission)
+    decision = decide(registry, asked, submission=_submission(request))
     if decision.is_permitted:
         return decision
     return replace(decision, reasons=(*decision.reasons, *map(Reason, request.stands_for)))
+
+
+def _submission(request: RunRequest) -> Submission:
+    """The policy of a request, as whoever submits it does."""
+    submitted = request.document
+    return Submission(
+        submitted.policy, request.submitter, submitted.document, submitted.signature, request.replaces
+    )
 
 
 def _described_columns(request: RunRequest) -> KnownColumns:

@@ -99,16 +99,16 @@ def check_population(
     of_classes = [label.codes[first][order] for label in labels]
     in_table = _published_people(classes.ids, mine, classes.count)
     counts: list[tuple[int, int]] = []
-    covered = np.zeros(len(persons.rows), bool)
+    covered = np.zeros(len(persons.rows), np.int64)
     for place, combinations in _covered(of_classes, covers, persons.columns):
         here = in_table[int(order[place])]
         number, people = persons.having(combinations)
         if (here > number) if isinstance(here, int) else not np.isin(here, people).all():
             raise _foreign()
         counts.append((here if isinstance(here, int) else len(here), number))
-        covered[combinations] = True
+        covered[combinations] += 1
     for requirement in promise.guarantee.requirements:
-        problem = _problem(requirement, counts, is_all_covered=bool(covered.all()))
+        problem = _problem(requirement, counts, covered)
         if problem is not None:
             raise broken(
                 "published output", f"{promise.guarantee.model}: {problem}", "what the plan guarantees"
@@ -125,17 +125,23 @@ def _foreign() -> Exception:
     )
 
 
-def _problem(
-    requirement: Requirement, counts: Sequence[tuple[int, int]], *, is_all_covered: bool
-) -> str | None:
-    """What is wrong with classes of which so many, of so many persons whom they cover, are in the table."""
+def _problem(requirement: Requirement, counts: Sequence[tuple[int, int]], covered: Codes) -> str | None:
+    """What is wrong with classes of which so many, of so many persons whom they cover, are in the table.
+
+    Args:
+        requirement: of them.
+        counts: by class.
+        covered: by combination of the population, how many classes cover it.
+    """
     if requirement.name == POPULATION_RESPONDENTS:
         few = min(number for _, number in counts) < int(requirement.parameters[0])
         return "a class covers too few persons of the population" if few else None
     if requirement.name != PRESENCE:
         return None
     low, high = (Fraction(bound) for bound in requirement.parameters)
-    if low > 0 and not is_all_covered:
+    if (covered > 1).any():
+        return "several classes cover one person, so that no share is that person's"
+    if low > 0 and not covered.all():
         return "no class covers some persons of the population, who are therefore not in the table"
     within = all(
         low.numerator * number <= here * low.denominator

@@ -312,7 +312,7 @@ def test_an_inferred_datatype_may_have_to_be_declared(tmp_path: Path) -> None:
         ({**K_MAP, "algorithm": "incognito", "suppression-limit": 0.1}, "`smalti:suppressionLimit`"),
         (
             {**K_MAP, "per-column": "{age: {output-form: mean}}"},
-            "a mean or a median as `smalti:outputForm` is not implemented",
+            "a prefix, mean or median as `smalti:outputForm` is not implemented",
         ),
     ],
     ids=["sensitive", "relaxed", "suppression", "figures"],
@@ -356,6 +356,18 @@ def test_what_its_owner_prohibits_about_the_population_holds(part: str, tmp_path
     assert not again.decision.is_permitted
     assert any("a prohibition on" in reason.text for reason in again.decision.reasons)
     assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize("part", ["", "/age"], ids=["all", "age"])
+def test_what_the_policy_itself_prohibits_about_the_population_holds(part: str, tmp_path: Path) -> None:
+    some_people(tmp_path)
+    document = policy(tmp_path, K_MAP)
+    document.write_text(
+        document.read_text() + f"prohibit:\n  - action: use\n    target: {EVERYBODY}{part}\n"
+    )
+    denied = run(tmp_path, K_MAP, document=document)
+    assert not denied.decision.is_permitted
+    assert any("a prohibition on" in reason.text for reason in denied.decision.reasons)
 
 
 def test_a_prohibition_for_another_purpose_does_not_apply(tmp_path: Path) -> None:
@@ -427,6 +439,28 @@ def test_the_verifier_refuses_what_the_population_does_not_cover(tmp_path: Path)
         verified([row for row in everybody if row[0] in needed])
     with pytest.raises(GuaranteeError, match="not among the persons"):
         verified([row for row in everybody if row[0] != sick[0][0]])
+
+
+def test_the_verifier_refuses_classes_that_cover_a_person_twice(tmp_path: Path) -> None:
+    """A label that is too wide keeps its original and every share, and is no share of anybody."""
+    _, sick = some_people(tmp_path)
+    plan = run(tmp_path, {"method": "delta-presence", "presence": "{at-most: 1}"}).plan
+    assert isinstance(plan, Plan)
+    link = np.load(linked(tmp_path, sick))
+    rows = [list(row.values()) for row in published(tmp_path)]
+    rows[0][0] = "[20..50]"
+    order = sorted(range(len(rows)), key=lambda place: [text.encode() for text in rows[place]])
+    (tmp_path / "wide").mkdir()
+    write_csv(tmp_path / "wide" / "out.csv", ["age", "city", "illness"], [rows[place] for place in order])
+    np.save(tmp_path / "link.npy", link[order])
+    with pytest.raises(GuaranteeError, match="several classes cover one person"):
+        verify_run(
+            plan,
+            Original(tmp_path / "sick.csv", OutputFormat.CSV),
+            Output(tmp_path / "wide", OutputFormat.CSV, (tmp_path / "wide" / "out.csv",)),
+            tmp_path / "link.npy",
+            population=OriginalPopulation(Original(tmp_path / "all.csv", OutputFormat.CSV), tuple(OF_ALL)),
+        )
 
 
 def linked(folder: Path, sick: Rows) -> Path:
