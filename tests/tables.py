@@ -42,7 +42,7 @@ from smalti.policy.model.model import (
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import MISSING, Integers
 from smalti.transforms.values.texts import Codebook, make_codebook
-from smalti.vocab.terms import ANONYMIZE, COLUMN, IRI, OUTPUT_FORM, SMALTI
+from smalti.vocab.terms import ANONYMIZE, COLUMN, IRI, SMALTI
 
 TARGET = IRI("http://example.com/people")
 HEADER = ("who", "note", "age", "born", "city", "illness", "spend")
@@ -125,9 +125,9 @@ def _parameter(name: str, value: str) -> Comparison | Logical:
     if name in {"suppressionLimit", "alpha"}:
         return Comparison(IRI(SMALTI + name), Operator.LTEQ, (Number(Decimal(value)),), where=HERE)
     word, _, column = name.partition(".")
-    if word == "outputForm":
+    if word == "outputForm" or column:
         of = Comparison(COLUMN, Operator.EQ, (Named(IRI(f"{TARGET}/{column or 'city'}")),), where=HERE)
-        form = Comparison(OUTPUT_FORM, Operator.EQ, (Text(value),), where=HERE)
+        form = Comparison(IRI(SMALTI + word), Operator.EQ, (Text(value),), where=HERE)
         return Logical(LogicalOperator.AND, (of, form), HERE)
     text = Named(IRI(f"{TARGET}/{value}")) if name == "fragmentColumn" else Text(value)
     return Comparison(IRI(SMALTI + name), Operator.EQ, (text,), where=HERE)
@@ -153,6 +153,7 @@ def make(
     words: Mapping[str, str] = MappingProxyType({}),
     sampled: int | None = None,
     hierarchies: Mapping[str, DeclaredHierarchy] = MappingProxyType({}),
+    bounds: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> Made | None:
     """Compile and execute, by further words of the profile; None where the guarantee cannot be met."""
     folder.mkdir()
@@ -161,7 +162,15 @@ def make(
     write_csv(data, HEADER, table.rows)
     described = Description(
         tuple(
-            ColumnDescription(name, None, _datatype(TYPES.get(name)), None, hierarchy=hierarchies.get(name))
+            ColumnDescription(
+                name,
+                None,
+                _datatype(TYPES.get(name)),
+                None,
+                hierarchy=hierarchies.get(name),
+                lower=Decimal(bounds[name][0]) if name in bounds else None,
+                upper=Decimal(bounds[name][1]) if name in bounds else None,
+            )
             for name in HEADER
         )
     )

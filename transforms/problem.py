@@ -77,6 +77,18 @@ class FigureAttribute(OrderedAttribute):
     """Whether units are days since 1970-01-01."""
 
 
+@dataclass(frozen=True, slots=True)
+class RegionAttribute(OrderedAttribute):
+    """Numbers of which each class is published as the region between cuts; cuts are those of ranges."""
+
+    numbers: Integers | NDArray[np.object_]
+    """By code, from 1: the value in units of 10 ** -decimals."""
+    low: int
+    """The public bound below all values, in the same units."""
+    high: int
+    decimals: int
+
+
 @dataclass(frozen=True)
 class HierarchicalAttribute:
     """Values are leaves of a tree, and codes stand in its order: those of a node side by side.

@@ -21,7 +21,7 @@ from smalti.engine.plan.hierarchies import (
     Stated,
     hierarchy_of,
 )
-from smalti.engine.plan.plan import Column, OutputForm, Plan
+from smalti.engine.plan.plan import Column, OutputForm, Plan, Region
 from smalti.engine.tables.description import Description
 from smalti.errors import DataError, InternalError
 from smalti.transforms.base import Datatype, Figure
@@ -31,6 +31,7 @@ from smalti.transforms.problem import (
     Integers,
     OrderedAttribute,
     PrefixedAttribute,
+    RegionAttribute,
 )
 from smalti.transforms.values.hierarchical_codes import with_hierarchy
 from smalti.transforms.values.hierarchy import (
@@ -84,6 +85,8 @@ def codebook_of(
         return replace(book, attribute=PrefixedAttribute.of(book.texts))
     if said.is_published_as_figures:
         return replace(book, attribute=_figures(said, book))
+    if said.region is not None:
+        return replace(book, attribute=_region(said, said.region, book))
     if said.hierarchy is None:
         return book
     declared = hierarchy_of(said.hierarchy, hierarchies.get(name))
@@ -104,6 +107,14 @@ def _figures(said: Column, book: Codebook) -> FigureAttribute:
         said.decimals,
         said.datatype is Datatype.DATE,
     )
+
+
+def _region(said: Column, region: Region, book: Codebook) -> RegionAttribute:
+    if not isinstance(book.attribute, OrderedAttribute):
+        raise InternalError("a plan asks for regions of a column that has none")
+    low, high = (int(Fraction(bound) * 10**region.decimals) for bound in (region.low, region.high))
+    numbers = keys(book.texts, said.datatype, None, region.decimals)
+    return RegionAttribute(book.attribute.positions, numbers, low, high, region.decimals)
 
 
 def tree_of(book: Codebook) -> Integers | None:

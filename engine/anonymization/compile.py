@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from smalti.engine.anonymization.bounds import ChosenBounds, chosen_bounds
 from smalti.engine.anonymization.codebooks import column_ladders, values_without_place
+from smalti.engine.anonymization.label_bounds import RegionBinder
 from smalti.engine.anonymization.output_forms import stated_forms, with_decimals
 from smalti.engine.anonymization.population import (
     OF_POPULATION,
@@ -141,13 +142,17 @@ def compile_plan(
         PopulationBinder(wanted, source, population, compiler.problems).bind(columns, respondent)
     raise_all(compiler.problems)
     columns = with_decimals(columns, table, compiler.problems)
+    regions = RegionBinder(wanted, source.description, compiler.problems)
+    columns = regions.bound(columns, table)
+    transform = _transform(wanted, bounds, columns, options)
+    regions.check_transform(transform, columns, is_sampled=options.sampled_fragments is not None)
     raise_all(compiler.problems)
     kept = tuple(column.name for column in columns if column.role.is_published)
     dropped = tuple(column.name for column in columns if not column.role.is_published)
     return Plan(
         Read(source.target, columns, respondent, None if population is None else population.source.target),
         Select(kept, dropped),
-        Apply(_transform(wanted, bounds, columns, options)),
+        Apply(transform),
         Write(permission.output, kept, options.output_format, options.rows_per_part),
         granted,
     )

@@ -26,12 +26,14 @@ from smalti.transforms.problem import (
     Integers,
     Problem,
     Reference,
+    RegionAttribute,
     RowWeights,
     SensitiveIncidence,
 )
 from smalti.transforms.requirements.registry import judges_of, weighs_values
-from smalti.transforms.values.labels import class_labels, level_labels
+from smalti.transforms.values.labels import class_labels, level_labels, range_labels
 from smalti.transforms.values.metrics import certainty_penalty
+from smalti.transforms.values.regions import region_texts
 from smalti.transforms.values.texts import Codebook
 
 
@@ -84,7 +86,8 @@ def execute(  # noqa: PLR0913, PLR0917 (a run, and its population)
     """
     phase("frequencies")
     algorithm = algorithm_of(plan.apply.transform)
-    if plan.read.population is None:
+    # Regions follow from the cuts of the whole table, which one kernel makes.
+    if plan.read.population is None and not plan.has_regions:
         fragments = Fragments(plan, algorithm, table, hierarchies)
         loss = _execute_in_fragments(plan, fragments, table, output, link, phase)
         if loss is not None:
@@ -216,7 +219,7 @@ def _recoding(
     numbers, some_tuple = np.unique(generalised.portions.classes, return_index=True)
     some_tuple = some_tuple[numbers != LEFT_OUT]
     of_parts = [
-        (_labels(book, problem.codes[:, i], parts, generalised.levels[i : i + 1], weights), parts)
+        (_labels(book, problem.codes[:, i], generalised, i, weights), parts)
         for i, (book, parts) in enumerate(zip(books, generalised.parts, strict=True))
     ]
     size = sum(label_bytes(labels, parts, problem.weights) for labels, parts in of_parts)
@@ -227,10 +230,15 @@ def _recoding(
 
 
 def _labels(
-    book: Codebook, codes: Integers, parts: Integers, level: tuple[int, ...], weights: RowWeights | None
+    book: Codebook, codes: Integers, generalised: Generalised, number: int, weights: RowWeights | None
 ) -> pa.Array:
-    """The label of each part: of the node of a level, or of what the part holds."""
-    tree = tree_of(book)
+    """The label of each part: of a level's node, of the region between cuts, or of what it holds."""
+    parts, level, tree = generalised.parts[number], generalised.levels[number : number + 1], tree_of(book)
+    if isinstance(book.attribute, RegionAttribute):
+        around = generalised.cuts_around[number]
+        if around is None:
+            raise InternalError("a column has regions, and nothing is known of its cuts")
+        return range_labels(*region_texts(book.attribute, codes, parts, around)).cast(pa.string())
     if not level or tree is None:
         return class_labels(book, codes, parts, weights)
     _, some_tuple = np.unique(parts, return_index=True)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from smalti.engine.anonymization.guarantee import describe_guarantee, figures_of, limits
+from smalti.engine.anonymization.guarantee import describe_guarantee, figures_of, limits, regions_of
 from smalti.engine.plan.hierarchies import AllOrNothing
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import (
@@ -117,7 +117,7 @@ def explain(plan: Plan) -> Explanation:
         f"{transform.guarantee.model}: {_promise(plan)}",
         transform.technique,
         notices_in(plan),
-        limits(transform.guarantee, transform.sensitive, plan.released, figures_of(plan)),
+        limits(transform.guarantee, transform.sensitive, plan.released, figures_of(plan), regions_of(plan)),
     )
 
 
@@ -173,6 +173,8 @@ def _what(plan: Plan, column: Column) -> str:
 def _form(column: Column) -> str:
     if column.is_published_as_figures:
         return f"the {column.form} of each class"
+    if column.region is not None:
+        return f"ranges between cuts, from {column.region.low} to {column.region.high}"
     if column.datatype is not Datatype.STRING:
         return "ranges"
     return "sets of values" if column.is_published_as_sets else "common prefixes"
@@ -202,11 +204,14 @@ def notices_in(plan: Plan) -> tuple[Notice, ...]:
     ranges = [
         column.name
         for column in plan.read.columns
-        if column.role is Role.QUASI_IDENTIFIER and column.is_published_as_ranges
+        if column.role is Role.QUASI_IDENTIFIER and column.is_published_as_ranges and column.region is None
     ]
     if ranges:
         text = "ends of ranges, the extremes too, are values of real people"
         notices.append(Notice(text, tuple(ranges)))
+    if regions := regions_of(plan):
+        text = "ends of regions are public bounds, or lie half way between two values that real people have"
+        notices.append(Notice(text, regions))
     notices += _of_sets(plan)
     if plan.read.population is not None:
         notices.append(

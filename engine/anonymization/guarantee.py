@@ -91,7 +91,8 @@ class ClassGuarantee:
     def limits(self) -> tuple[str, ...]:
         figures = (LabelForm.MEANS, LabelForm.MEDIANS)
         named = tuple(each.column for each in self.label_forms if each.form in figures)
-        return limits(self.promised, self.sensitive, self.released, named)
+        regions = tuple(each.column for each in self.label_forms if each.form is LabelForm.REGIONS)
+        return limits(self.promised, self.sensitive, self.released, named, regions)
 
     @property
     def published(self) -> tuple[PublishedColumn, ...]:
@@ -147,6 +148,8 @@ def _form_of(column: Column) -> LabelForm:
         return LabelForm.NODES
     if column.form is not None:
         return _STATED_FORMS[column.form]
+    if column.region is not None:
+        return LabelForm.REGIONS
     return LabelForm.RANGES if column.is_published_as_ranges else LabelForm.SETS
 
 
@@ -154,6 +157,12 @@ def figures_of(plan: Plan) -> tuple[str, ...]:
     """The generalised columns whose labels are figures of classes, by name."""
     names = plan.apply.transform.quasi_identifiers
     return tuple(name for name in names if plan.column(name).is_published_as_figures)
+
+
+def regions_of(plan: Plan) -> tuple[str, ...]:
+    """The generalised columns whose ranges end at public bounds and at cuts, by name."""
+    names = plan.apply.transform.quasi_identifiers
+    return tuple(name for name in names if plan.column(name).region is not None)
 
 
 def declared_types(plan: Plan) -> tuple[DeclaredType, ...]:
@@ -244,6 +253,7 @@ def limits(
     sensitive: tuple[str, ...],
     released: tuple[str, ...],
     figures: tuple[str, ...] = (),
+    regions: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
     """What a guarantee does not protect against, as sentences for people.
 
@@ -252,6 +262,7 @@ def limits(
         sensitive: the columns that are kept under it, by name.
         released: the columns that are published unchanged.
         figures: the generalised columns that are published as means or medians of classes.
+        regions: those that are published as ranges between public bounds and cuts.
     """
     sentences = [
         "somebody who knows more about a person than the quasi-identifiers",
@@ -271,6 +282,11 @@ def limits(
             "somebody who knows the values of all but one person of a class, or holds two releases whose"
             " classes differ in one person: its mean or median can give away that person's value"
             f" ({', '.join(figures)})"
+        )
+    if regions:
+        sentences.append(
+            "learning from a cut that somebody has a value a little below it, and somebody one as far above"
+            f" ({', '.join(regions)}); their extremes are not shown"
         )
     if len(sensitive) > 1:
         sentences.append(

@@ -58,6 +58,18 @@ class OutputForm(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Region:
+    """Public bounds of a column's numbers; cuts divide what lies between them into the ends of ranges."""
+
+    low: str
+    """An exact decimal, as the description states it; no value of the column lies below it."""
+    high: str
+    """The same; no value lies above it."""
+    decimals: int
+    """Ends of ranges have so many at most: as the value, or the bound, that is written with most."""
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column of the input."""
 
@@ -77,6 +89,8 @@ class Column:
     """Of a quasi-identifier; None: nodes along a hierarchy, ranges of ordered values, sets of texts."""
     decimals: int | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
     """Of a figure: to how many it is rounded, which is how many values of the column have at most."""
+    region: Region | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """Where ends of ranges come from public bounds and cuts; None: they are values of the class."""
 
     @property
     def has_ordered_labels(self) -> bool:
@@ -277,6 +291,11 @@ class Plan(ShownInNotebooks):
     def has_figures(self) -> bool:
         """Whether a column is published as figures of classes."""
         return any(column.is_published_as_figures for column in self.read.columns)
+
+    @property
+    def has_regions(self) -> bool:
+        """Whether ends of ranges of a column come from public bounds and cuts."""
+        return any(column.region is not None for column in self.read.columns)
 
     def column(self, name: str) -> Column:
         """The input column of that name; KeyError if there is none."""

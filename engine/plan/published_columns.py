@@ -12,6 +12,7 @@ class LabelForm(StrEnum):
     """How a generalised column is written (see `docs/labels.md`)."""
 
     RANGES = "ranges"
+    REGIONS = "ranges between public bounds and cuts"
     SETS = "sets of exact values"
     NODES = "nodes of a hierarchy"
     """Alone or in sets, which are written as those of values."""
@@ -22,7 +23,7 @@ class LabelForm(StrEnum):
     @property
     def is_of_ordered_values(self) -> bool:
         """Whether labels tell numbers or times."""
-        return self in (LabelForm.RANGES, LabelForm.MEANS, LabelForm.MEDIANS)
+        return self in (LabelForm.RANGES, LabelForm.REGIONS, LabelForm.MEANS, LabelForm.MEDIANS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,7 @@ def _typed(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
     match column.form:
         case None:
             return _kept(column, texts, reading)
-        case LabelForm.RANGES:
+        case LabelForm.RANGES | LabelForm.REGIONS:
             return _ranges(column, texts, reading)
         case LabelForm.SETS:
             return _sets(texts, reading)

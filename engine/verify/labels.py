@@ -228,6 +228,17 @@ def _bounds(labels: ArrowArray) -> tuple[ArrowArray, ArrowArray, Claims]:
     return ends[0], ends[1], with_missing.to_numpy(zero_copy_only=False)
 
 
+def range_ends(labels: ArrowArray) -> tuple[ArrowArray, ArrowArray]:
+    """The two ends of each label of a column of numbers, as decimals.
+
+    Raises:
+        UnreadableError: a label is not of the grammar.
+    """
+    low, high, _ = _bounds(labels)
+    _check_form(pa.chunked_array([low, high]).combine_chunks(), Datatype.DECIMAL)
+    return low, high
+
+
 def _check_form(texts: ArrowArray, datatype: Datatype) -> None:
     matches = pc.match_substring_regex(texts, rf"\A(?:{LEXICAL_FORMS[datatype]})\z")
     if not pc.all(matches, min_count=0).as_py():

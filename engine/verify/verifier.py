@@ -54,6 +54,7 @@ from smalti.engine.verify.promise import (
     shown,
 )
 from smalti.engine.verify.read import Link, Original, Output, open_original, read_output
+from smalti.engine.verify.regions import check_regions
 from smalti.engine.verify.rows import (
     IsWithdrawn,
     columns_to_read,
@@ -268,6 +269,9 @@ class _Run:
         )
         counted = self._joined(promise, published, owned.granted, rows, left_out)
         check_counted(promise, counted, promise.recounts())
+        for column in self.plan.read.columns:
+            if column.region is not None:
+                check_regions(column, column.region, published.table)
         of_population = self._population(promise, published, owned.granted, rows)
         return Verification(
             published.table.rows,

@@ -221,7 +221,10 @@ def _extremes(ways: Iterable[Anonymization], columns: Columns) -> Iterator[Diagn
             message = (
                 f"the ends of ranges are values of respondents, even the smallest and largest: {listed}"
             )
-            help_ = "if this shows too much, limit the rows: `smalti:labelBounds` `region` is not run yet"
+            help_ = (
+                "if this shows too much, declare public bounds of numbers in the description and state"
+                " `smalti:labelBounds` `region`, or limit the rows"
+            )
             yield Diagnostic("P605", Severity.NOTE, message, way.where, help=help_)
             return
 

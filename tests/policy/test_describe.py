@@ -227,15 +227,15 @@ def test_that_a_recipe_was_not_looked_up_is_said() -> None:
 
 
 def test_words_that_run_refuses_are_named() -> None:
-    bounds = Comparison(IRI(SMALTI + "labelBounds"), Operator.EQ, (Text("region"),))
+    key = Comparison(IRI(SMALTI + "pseudonymKey"), Operator.EQ, (Text("a-key"),))
     way = replace(WAY, method="masking", algorithm="mdav",
                   parameters=(Comparison(IRI(SMALTI + "topCode"), Operator.EQ, (number(1),)),))  # fmt: skip
     duty = Duty(uid=UID, action=IRI(SMALTI + "audit"), targets=(ONE,))
-    rule = may(bounds, action=ANONYMIZE, anonymization=way, duties=(duty,))
+    rule = may(key, action=ANONYMIZE, anonymization=way, duties=(duty,))
     (data, words) = not_checked(policy(rule), with_dataset=True)
     assert data == "the data"
     assert words.startswith("words that `run` refuses as not implemented: ")
-    for word in ("`smalti:labelBounds`", "`masking`", "`mdav`", "`smalti:topCode`"):
+    for word in ("`smalti:pseudonymKey`", "`masking`", "`mdav`", "`smalti:topCode`"):
         assert word in words
     assert not_checked(policy(may()), with_dataset=True) == ("the data",)
     remedy = Duty(uid=UID, action=ANONYMIZE, targets=(ONE,), anonymization=way)

@@ -430,20 +430,22 @@ def test_a_word_of_another_place_or_action_is_refused(written: Json, help_: str)
 
 # --- What is not implemented yet
 
+PSEUDONYMS = [s("pseudonym", ["Phone"], "isAllOf"), s("pseudonymKey", "a-key")]
+
 
 def test_words_that_no_run_understands_are_named_with_their_places() -> None:
     wanted = transformation(
         anonymize([
-            *T_CLOSENESS, s("algorithm", "mdav"), of_column("ZIP", s("labelBounds", "region")),
+            *T_CLOSENESS, s("algorithm", "mdav"), *PSEUDONYMS,
             refinement("fileFormat", "eq", "text/csv"),
         ])
     )  # fmt: skip
     found = unimplemented_words(wanted)
     assert [name for name, _ in found] == [
-        "the algorithm `mdav`", "`odrl:fileFormat`", "`smalti:labelBounds`",
+        "the algorithm `mdav`", "`odrl:fileFormat`", "`smalti:pseudonym`", "`smalti:pseudonymKey`",
     ]  # fmt: skip
     assert all(where.line > 0 for _, where in found)
-    assert len({where.line for _, where in found[1:]}) == 2
+    assert len({where.line for _, where in found[1:]}) == 3
 
 
 def test_words_that_a_run_understands_are_not_named() -> None:
@@ -452,19 +454,19 @@ def test_words_that_a_run_understands_are_not_named() -> None:
 
 
 def test_a_document_with_them_is_valid_and_a_note_says_so() -> None:
-    parsed = anonymize([*L_DIVERSITY, s("labelBounds", "region")])
+    parsed = anonymize([*L_DIVERSITY, *PSEUDONYMS])
     assert parsed.is_valid
     notes = [found for found in parsed.diagnostics if found.severity is Severity.NOTE]
     assert [note.code for note in notes] == ["P391"]
-    assert "labelBounds" in notes[0].message
+    assert "pseudonymKey" in notes[0].message
 
 
 def test_the_words_of_a_remedy_that_a_request_may_name_are_noted() -> None:
-    refinement = [*L_DIVERSITY, s("labelBounds", "region")]
+    refinement = [*L_DIVERSITY, *PSEUDONYMS]
     action = [{"rdf:value": {"@id": "odrl:anonymize"}, "refinement": refinement}]
     remedy = {"action": action, "output": "http://example.com/anon"}
     told = {"action": "odrl:inform"}
-    for remedies, words in (([remedy, told], ("labelBounds",)), ([told], ())):
+    for remedies, words in (([remedy, told], ("pseudonymKey",)), ([told], ())):
         no = {"target": TARGET, "action": "odrl:use", "remedy": remedies}
         notes = [one for one in document({"prohibition": [no]}).diagnostics if one.code == "P391"]
         assert bool(notes) is bool(words)

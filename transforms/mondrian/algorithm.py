@@ -34,6 +34,9 @@ class Generalised:
     are of what each part holds."""
     minimal: tuple[tuple[int, ...], ...] = ()
     """For the owner: all levels that could not be finer."""
+    cuts_around: tuple[Integers | None, ...] = ()
+    """For each quasi-identifier that is published as regions: by class and end (low, high), the codes of
+    the values on both sides of the cut there (see the module `cuts_around`)."""
 
     @classmethod
     def by_class(cls, portions: Portions, attributes: int) -> "Generalised":

@@ -19,6 +19,7 @@ import numpy as np
 from smalti.transforms.base import STRICT_MONDRIAN, CutScore
 from smalti.transforms.mondrian.algorithm import Algorithm, Generalised, Portions
 from smalti.transforms.mondrian.cuts import Candidate, Choice, Cuts, Scene, Table, least_penalty, median
+from smalti.transforms.mondrian.cuts_around import CutsAround
 from smalti.transforms.partitions.layout import Batch, order_by
 from smalti.transforms.problem import Flags, Integers, Problem
 from smalti.transforms.requirements.judge import ClassJudge
@@ -36,21 +37,28 @@ class StrictMondrian(Algorithm):
     takes_first_cuts: ClassVar[bool] = True
 
     def generalised(self, problem: Problem) -> Generalised | None:
-        classes = partition(problem)
+        around = CutsAround(problem)
+        classes = partition(problem, around)
         if classes is None:
             return None
         portions = Portions(np.arange(len(classes)), classes, problem.weights)
-        return Generalised.by_class(portions, len(problem.attributes))
+        generalised = Generalised.by_class(portions, len(problem.attributes))
+        return replace(generalised, cuts_around=around.by_attribute)
 
 
-def partition(problem: Problem) -> Integers | None:
+def partition(problem: Problem, around: CutsAround | None = None) -> Integers | None:
     """The class of each tuple, numbered from 0; None if even the whole table misses a requirement.
 
     Contract:
         Each class meets the problem's requirements, by respondents. No further allowable cut exists in any
         class.
         The result depends on the set of tuples only, not on their order or on respondents' numbers.
+
+    Args:
+        problem: of the whole table.
+        around: is told of the cuts around each class.
     """
+    around = around or CutsAround(problem)
     if not len(problem.weights):
         return None
     table = Table.of(problem)
@@ -58,17 +66,23 @@ def partition(problem: Problem) -> Integers | None:
         return None
     classes = np.empty(len(problem.weights), np.int64)
     done = 0
-    stack = [(table, Batch.whole(len(problem.weights)))]
+    stack = [(table, Batch.whole(len(problem.weights)), around.of_whole_table())]
     while stack:
-        search, batch = _search_in(*stack.pop())
+        whole, batch, beside = stack.pop()
+        search, batch = _search_in(whole, batch)
         cuts = search.cuts(batch)
         is_final = cuts.attribute < 0
         final = np.flatnonzero(is_final[batch.node])
         numbers = np.cumsum(is_final) - 1 + done
         classes[search.table.origin[batch.tuples[final]]] = numbers[batch.node[final]]
         done += int(np.count_nonzero(is_final))
+        around.keep(beside[is_final])
         children = batch.children(~is_final, cuts.left)
-        stack.extend((search.table, piece) for piece in children.pieces())
+        beside = around.of_children(beside, search.table, cuts, ~is_final, children)
+        first = 0
+        for piece in children.pieces():
+            stack.append((search.table, piece, beside[first : first + piece.size]))
+            first += piece.size
     return classes
 
 

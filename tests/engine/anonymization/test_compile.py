@@ -183,14 +183,14 @@ def test_the_names_of_a_parquet_file_are_no_row_and_are_listed(tmp_path: Path) -
 
 def test_words_that_no_transform_heeds_are_refused_by_name_and_all_at_once(tmp_path: Path) -> None:
     share = Comparison(IRI(SMALTI + "topCode"), Operator.EQ, (Text("90"),), where=HERE)
-    form = Comparison(IRI(SMALTI + "labelBounds"), Operator.EQ, (Text("region"),), where=HERE)
+    scale = Comparison(IRI(SMALTI + "noiseScale"), Operator.EQ, (Text("1"),), where=HERE)
     column = Comparison(COLUMN, Operator.EQ, (Named(IRI(f"{TARGET}/age")),), where=HERE)
     with pytest.raises(SmaltiError) as caught:
         compiled(
             tmp_path, method="masking", algorithm="mdav",
-            parameters=(share, Logical(LogicalOperator.AND, (column, form), HERE)),
+            parameters=(share, Logical(LogicalOperator.AND, (column, scale), HERE)),
         )  # fmt: skip
-    for name in ("masking", "mdav", "smalti:topCode", "smalti:labelBounds"):
+    for name in ("masking", "mdav", "smalti:topCode", "smalti:noiseScale"):
         assert f"`{name}` is not implemented yet" in str(caught.value)
 
 
