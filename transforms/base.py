@@ -193,9 +193,16 @@ class LatticeTerms:
     """What a node of a lattice is chosen by; an algorithm without a lattice passes over them."""
 
     suppression_limit: Fraction = Fraction(0)
-    """The share of respondents that may be left out, from 0 and below 1."""
+    """The share of respondents that may be suppressed, from 0 and below 1."""
+    keeps_suppressed: bool = False
+    """Whether suppressed records are a class of their own at the roots; otherwise they are left out."""
     measure: str = "non-uniform-entropy"
     """The smaller, the better (`smalti.transforms.lattice.measures`)."""
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether records may lack in the output."""
+        return self.suppression_limit > 0 and not self.keeps_suppressed
 
 
 FINEST: Final = LatticeTerms()

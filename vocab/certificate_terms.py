@@ -78,6 +78,7 @@ CERTIFICATE_TERMS: Final[Mapping[str, str]] = MappingProxyType({
     "declaredDatatype": "the datatype of a published column",
     "declaredTimeZone": "the time zone of date-times of a published column that state none",
     "allowedSuppression": "the share of respondents of whom records may have been left out",
+    "suppressedRecordsAre": "what became of suppressed records, where they are not left out",
     "populationTable": "the table of all persons against which classes were held",
     "labelForm": "how a generalised column is written: as ranges, sets, nodes, prefixes or figures",
     "auditAttempt": "the number of an attempt at models of the same data",

@@ -81,6 +81,7 @@ from smalti.vocab.terms import (
     MONDRIAN,
     PARTITIONING,
     SMALTI,
+    SUPPRESSED_RECORDS,
     SUPPRESSION_LIMIT,
 )
 
@@ -263,6 +264,8 @@ def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, st
                 choices[field] = kind(name)
             case Comparison(operand=operand, values=(Number(limit),)) if operand == SUPPRESSION_LIMIT:
                 choices["suppression_limit"] = str(limit)
+            case Comparison(operand=operand, values=(Text(name),)) if operand == SUPPRESSED_RECORDS:
+                choices["suppressed_records"] = name
             case Comparison(operand=operand, values=(Text(name),)) if operand == LOSS_MEASURE:
                 choices["measure"] = name
             case Comparison(operand=operand, values=(Named(iri),)) if operand == FRAGMENT_COLUMN:

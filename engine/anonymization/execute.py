@@ -242,7 +242,11 @@ def _labels(
     if not level or tree is None:
         return class_labels(book, codes, parts, weights)
     _, some_tuple = np.unique(parts, return_index=True)
-    return level_labels(book, level[0]).take(pa.array(tree[level[0], codes[some_tuple]]))
+    labels = level_labels(book, level[0]).take(pa.array(tree[level[0], codes[some_tuple]]))
+    if not generalised.has_part_at_root:
+        return labels
+    root = level_labels(book, len(tree) - 1).slice(0, 1)
+    return pa.concat_arrays([labels.slice(0, len(labels) - 1), root])
 
 
 def _problem(

@@ -124,8 +124,14 @@ def explain(plan: Plan) -> Explanation:
 def _promise(plan: Plan) -> str:
     transform = plan.apply.transform
     counted = "rows" if counts_rows(plan.read.respondent) else "respondents"
-    limit = transform.lattice_terms.suppression_limit
-    return describe_guarantee(transform.guarantee, transform.sensitive, counted, limit)
+    chosen = transform.lattice_terms
+    return describe_guarantee(
+        transform.guarantee,
+        transform.sensitive,
+        counted,
+        chosen.suppression_limit,
+        keeps_suppressed=chosen.keeps_suppressed,
+    )
 
 
 def _rows(plan: Plan) -> str | None:

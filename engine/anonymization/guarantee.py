@@ -35,6 +35,7 @@ _STATED_FORMS: Final[Mapping[OutputForm, LabelForm]] = {
     OutputForm.MEDIAN: LabelForm.MEDIANS,
 }
 _SUPPRESSION_TERMS: Final[Mapping[str, Json]] = {"suppressionLimit": "s:allowedSuppression"}
+_KEPT_TERMS: Final[Mapping[str, Json]] = {"suppressedRecords": "s:suppressedRecordsAre"}
 _POPULATION_TERMS: Final[Mapping[str, Json]] = {"population": {"@id": "s:populationTable", "@type": "@id"}}
 
 
@@ -64,6 +65,8 @@ class ClassGuarantee:
     from the data, and stay out."""
     suppression_limit: Fraction = Fraction(0)
     """The share of respondents of whom records may have been left out."""
+    keeps_suppressed: bool = False
+    """Whether such records are published at the roots of all columns; otherwise they are left out."""
     population: IRI | None = None
     """The table of all persons against which classes were held, where they were."""
 
@@ -77,7 +80,8 @@ class ClassGuarantee:
         datatypes = _DATATYPE_TERMS if self.declared else {}
         suppression = _SUPPRESSION_TERMS if self.suppression_limit else {}
         population = {} if self.population is None else _POPULATION_TERMS
-        return {**requirements, **datatypes, **suppression, **population}
+        kept = _KEPT_TERMS if self.keeps_suppressed else {}
+        return {**requirements, **datatypes, **suppression, **kept, **population}
 
     @property
     def model(self) -> str:
@@ -85,7 +89,12 @@ class ClassGuarantee:
 
     @property
     def statement(self) -> str:
-        return describe_guarantee(self.promised, self.sensitive, limit=self.suppression_limit)
+        return describe_guarantee(
+            self.promised,
+            self.sensitive,
+            limit=self.suppression_limit,
+            keeps_suppressed=self.keeps_suppressed,
+        )
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -123,6 +132,7 @@ class ClassGuarantee:
             "released": self.released,
             **({"datatypes": [each.to_object() for each in self.declared]} if self.declared else {}),
             **({"suppressionLimit": str(self.suppression_limit)} if self.suppression_limit else {}),
+            **({"suppressedRecords": "kept"} if self.keeps_suppressed else {}),
             **({} if self.population is None else {"population": self.population}),
         }
 
@@ -191,6 +201,7 @@ def guarantee_of(plan: Plan) -> ClassGuarantee:
         plan.released,
         declared_types(plan),
         transform.lattice_terms.suppression_limit,
+        transform.lattice_terms.keeps_suppressed,
         plan.read.population,
     )
 
@@ -214,6 +225,7 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ClassGuarantee:
         tuple(promised.get("released", ())),
         tuple(map(DeclaredType.from_object, promised.get("datatypes", ()))),
         Fraction(promised.get("suppressionLimit", 0)),
+        promised.get("suppressedRecords") == "kept",
         promised.get("population"),
     )
 
@@ -228,6 +240,8 @@ def describe_guarantee(
     sensitive: tuple[str, ...],
     counted: str = "respondents",
     limit: Fraction = Fraction(0),
+    *,
+    keeps_suppressed: bool = False,
 ) -> str:
     """What is promised, as one sentence for people.
 
@@ -235,7 +249,8 @@ def describe_guarantee(
         guarantee: of an output.
         sensitive: the columns that are kept under it, by name.
         counted: "respondents", or "rows" where nothing tells people apart.
-        limit: the share of them of whom records may be left out.
+        limit: the share of them of whom records may be suppressed.
+        keeps_suppressed: whether these are published at the roots; otherwise they are left out.
     """
     promise, *others = judges_of(guarantee.requirements)
     said = promise.statement(counted)
@@ -244,7 +259,8 @@ def describe_guarantee(
         said += f"; within it, {last.statement(counted)}"
         said += "".join(judge.addition(counted) for judge in before)
     if limit:
-        said += f"; records of at most {share_in_words(limit)} of the {counted} are left out"
+        what = "show the root of each hierarchy, as one class" if keeps_suppressed else "are left out"
+        said += f"; records of at most {share_in_words(limit)} of the {counted} {what}"
     return said
 
 

@@ -95,7 +95,7 @@ class OwnerReport:
     rows_suppressed: int = 0
     """Left out of the others, for their classes do not meet the guarantee."""
     respondents_suppressed: int = 0
-    """Who have such a row."""
+    """Who have such a row, or one that is kept as a class at the roots."""
     levels: tuple[ColumnLevel, ...] = ()
     """The level of each quasi-identifier, where one counts for the whole table."""
     minimal_nodes: tuple[tuple[int, ...], ...] = ()
@@ -157,10 +157,15 @@ class OwnerReport:
                 f"none of the {self.respondents_listed} respondents listed as withdrawn occurs in the data:"
                 " each line of the list must be one value, as the data writes it"
             )
-        if self.rows_suppressed:
-            yield f"suppressed: {self.rows_suppressed} rows of {self.respondents_suppressed} {counted}"
+        yield from self._suppressed(counted)
         if self.rows_filtered:
             yield f"left out: {self.rows_filtered} rows that the policy does not grant"
+
+    def _suppressed(self, counted: str) -> Iterator[str]:
+        if self.rows_suppressed:
+            yield f"suppressed: {self.rows_suppressed} rows of {self.respondents_suppressed} {counted}"
+        elif self.respondents_suppressed:
+            yield f"suppressed, and kept as a class at the roots: {self.respondents_suppressed} {counted}"
 
     def _rows(self) -> str:
         """The rows read, left out and published; the numbers add up."""

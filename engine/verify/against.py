@@ -67,7 +67,7 @@ def verify_against(
         BackendError: a file cannot be opened.
     """
     if plan.apply.transform.lattice_terms.suppression_limit:
-        raise InternalError("records that may be left out are verified through the link")
+        raise InternalError("records that may be suppressed are verified through the link")
     if plan.read.population is not None:
         raise InternalError("classes of a population are verified with its table")
     if plan.has_figures:

@@ -98,6 +98,16 @@ def coverage(
     return _coverage(column, ladders, listed, root)
 
 
+def root_label(column: Column, hierarchy: DeclaredHierarchy | None) -> str:
+    """How the root of a column's hierarchy is published.
+
+    Raises:
+        GuaranteeError: the hierarchy is not that of the plan.
+    """
+    _, root = _reader(column, _of_plan(column, hierarchy).stated)
+    return f"\\{root}" if root[:1] in ("[", "{", "\\") else root
+
+
 def tree_of(column: Column, texts: Sequence[str | None], hierarchy: DeclaredHierarchy | None) -> Codes:
     """The nodes of some values: shape (levels, values), each by itself at first, one root at last.
 

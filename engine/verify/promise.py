@@ -112,7 +112,7 @@ class Verification:
     rows_suppressed: int = 0
     """Left out of the others, since their classes did not meet the promise; within the plan's limit."""
     respondents_suppressed: int = 0
-    """Who have such a row."""
+    """Who have such a row, or one that is kept at the roots of all columns."""
     population: PopulationCount | None = None
     """Of the population table, where the plan names one."""
 

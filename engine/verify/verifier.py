@@ -42,6 +42,7 @@ from smalti.engine.verify.join import (
     join,
     originals_at,
 )
+from smalti.engine.verify.nodes import root_label
 from smalti.engine.verify.population import OriginalPopulation, check_population
 from smalti.engine.verify.promise import (
     Counted,
@@ -63,6 +64,7 @@ from smalti.engine.verify.rows import (
     still_participating,
 )
 from smalti.engine.verify.stage import Arrays, StagedColumn, StagedTable
+from smalti.engine.verify.suppressed import AtRoot
 from smalti.errors import BackendError
 from smalti.transforms.base import SINGLE_DIMENSIONAL_MONDRIAN
 
@@ -263,9 +265,9 @@ class _Run:
         published = _Published.read(promise, output, self.place, self.sizes.block)
         owned = self._owned(promise, original, is_withdrawn)
         rows = Link(link)
-        limit = self.plan.apply.transform.lattice_terms.suppression_limit
+        chosen = self.plan.apply.transform.lattice_terms
         left_out = check_link(
-            owned.granted, rows, published.table.rows, self.sizes.seen, may_leave_out=limit > 0
+            owned.granted, rows, published.table.rows, self.sizes.seen, may_leave_out=chosen.leaves_out
         )
         counted = self._joined(promise, published, owned.granted, rows, left_out)
         check_counted(promise, counted, promise.recounts())
@@ -323,7 +325,10 @@ class _Run:
         ]
         keys = published.keys(promise)
         checks += self._figures(promise, before, after, keys)
-        if plan.apply.transform.lattice_terms.suppression_limit:
+        chosen = plan.apply.transform.lattice_terms
+        at_root = self._at_root(promise, before, after) if chosen.keeps_suppressed else None
+        checks += [at_root] if at_root is not None else []
+        if chosen.leaves_out:
             return self._joined_with_others(promise, granted, link, left_out, checks, published)
         with closing(ClassCount(self.place, memory=self.sizes.count)) as count:
             values = {name: Values(after[name], plan.column(name)) for name in promise.sensitive}
@@ -337,7 +342,10 @@ class _Run:
                     count_rows(count, published.table, keys, values)
             orders = [each.order for each in values.values()]
             trees = [self._tree_of(plan.column(name), each) for name, each in values.items()]
-            return count.counted(promise.recounts(), orders, promise.sensitive, trees)
+            counted = count.counted(promise.recounts(), orders, promise.sensitive, trees)
+        if at_root is None:
+            return counted
+        return replace(counted, people_left_out=at_root.people_within(chosen.suppression_limit, counted))
 
     def _figures(
         self,
@@ -361,6 +369,21 @@ class _Run:
                 yield IsFigure(
                     column, of_column, before[name], after[name], people, place, self.sizes.count
                 )
+
+    def _at_root(
+        self, promise: Promise, before: Mapping[str, StagedColumn], after: Mapping[str, StagedColumn]
+    ) -> AtRoot:
+        """What counts the respondents whose records show the root of each hierarchy."""
+        plan = self.plan
+        roots = [
+            (after[name], root_label(plan.column(name), self.hierarchies.get(name)))
+            for name in promise.quasi_identifiers
+        ]
+        respondent = plan.read.respondent
+        people = plan.column(respondent.column) if isinstance(respondent, RespondentColumn) else None
+        place = promise.quasi_identifiers[0] if people is None else people.name
+        who = None if people is None else Values(before[people.name], people)
+        return AtRoot(roots, place, who)
 
     def _joined_with_others(
         self,

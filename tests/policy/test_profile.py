@@ -501,6 +501,7 @@ REFINEMENTS = [
 BESIDE: dict[str, list[Json]] = {
     "c": [s("diversity", "recursive")],
     "alpha": [AMOUNT],
+    "suppressedRecords": [s("suppressionLimit", 0.05, "lteq")],
     "pseudonym": [s("pseudonymKey", "cards")],
     "pseudonymKey": [s("pseudonym", ["Card"], "isAllOf")],
     "noiseDistribution": [of_column("Amount", s("noiseScale", 2))],

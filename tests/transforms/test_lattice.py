@@ -81,7 +81,10 @@ def is_allowed(rows: list[tuple[int, Row]], requirements: Iterable[Requirement])
 class Every:
     """Every node of a table's lattice: its classes, and what is suppressed."""
 
-    def __init__(self, rows: list[Row], problem: Problem, one_row_each: bool, limit: Fraction) -> None:
+    def __init__(
+        self, rows: list[Row], problem: Problem, one_row_each: bool, limit: Fraction, keeps: bool = False
+    ) -> None:
+        self.keeps = keeps
         self.rows = [(i if one_row_each else row[1], row) for i, row in enumerate(rows)]
         self.people = len({who for who, _ in self.rows})
         self.problem, self.limit = problem, limit
@@ -100,6 +103,9 @@ class Every:
 
     def is_met(self, node: Node) -> bool:
         some = any(kept for _, kept in self.classes[node])
+        rest = [row for rows, kept in self.classes[node] if not kept for row in rows]
+        if self.keeps and rest and not is_allowed(rest, self.problem.requirements):
+            return False
         return some and self.suppressed(node) <= self.limit * self.people
 
     def minimal(self) -> list[Node]:
@@ -154,19 +160,21 @@ def tables(draw: st.DrawFn) -> tuple[list[Row], bool, Problem]:
 def test_the_search_equals_trying_every_node(promise: str) -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=examples(60, full=3000), suppress_health_check=list(HealthCheck), deadline=None)
-    @given(tables(), st.sampled_from([0, 1, 2, 3]), st.sampled_from(list(Measure)))
-    def law(table: tuple[list[Row], bool, Problem], quarters: int, measure: Measure) -> None:
+    @settings(max_examples=examples(150, full=3000), suppress_health_check=list(HealthCheck), deadline=None)
+    @given(tables(), st.sampled_from([0, 1, 2, 3]), st.sampled_from(list(Measure)), st.booleans())
+    def law(table: tuple[list[Row], bool, Problem], quarters: int, measure: Measure, keeps: bool) -> None:
         rows, one_row_each, problem = table
         problem = replace(problem, requirements=PROMISES[promise])
         levels, limit = LEVELS[: problem.codes.shape[1]], Fraction(quarters, 4)
-        every = Every(rows, problem, one_row_each, limit)
-        found = full_domain(problem, levels, limit, measure)
+        every = Every(rows, problem, one_row_each, limit, keeps)
+        found = full_domain(problem, levels, limit, measure, keeps_suppressed=keeps)
         seen["found" if found else "none"] += 1
         assert (found is None) == (not every.meeting)
         if found is None:
             return
         seen["suppressed"] += found.suppressed > 0
+        seen["kept"] += found.has_rest
+        assert found.has_rest == (keeps and found.suppressed > 0)
         assert list(found.minimal) == every.minimal()
         assert found.node in every.meeting
         assert found.suppressed == every.suppressed(found.node)
@@ -178,6 +186,7 @@ def test_the_search_equals_trying_every_node(promise: str) -> None:
     assert seen["found"]
     assert seen["none"]
     assert seen["suppressed"]
+    assert seen["kept"]
 
 
 def check_classes(found: FullDomain, problem: Problem, every: Every) -> None:
@@ -186,8 +195,9 @@ def check_classes(found: FullDomain, problem: Problem, every: Every) -> None:
     numbers: dict[tuple[int, ...], int] = {}
     for codes, number in zip(problem.codes.tolist(), found.classes.tolist(), strict=True):
         value = generalised(tuple(codes), found.node)
-        assert (number != SUPPRESSED) == expected[value]
-        if number != SUPPRESSED:
+        rest = sum(expected.values()) if found.has_rest else SUPPRESSED
+        assert (number != rest) == expected[value]
+        if number != rest:
             assert numbers.setdefault(value, number) == number
     assert sorted(numbers.values()) == list(range(sum(expected.values())))
 

@@ -144,7 +144,7 @@ def test_implemented_words() -> None:
         "respondent", "algorithm", "k-anonymity", "l-diversity", "mondrian", "statistical", "institutional",
         "marketing", "purpose", "oneRowEach", "partitioning", "dimensionality", "cutScore",
         "fragmentColumn", "differential-privacy", "local-differential-privacy", "epsilon", "delta",
-        "posteriorBelief", "outputForm", "labelBounds",
+        "posteriorBelief", "outputForm", "labelBounds", "suppressedRecords",
         "membershipAdvantage", "mechanism", "neighbors", "rowsPerRespondent", "groupsPerRespondent",
         "statistic", "measure", "groupBy", "pixelSize", "pixelNeighborhood", "budgetEpsilon", "budgetDelta",
         "train", "audit", "samplingRate", "recipe", "labelColumn", "attack", "noiseMultiplier",

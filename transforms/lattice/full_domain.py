@@ -10,7 +10,9 @@ permitted share of respondents has a suppressed row. What may be pruned:
 - with a limit, only what a class keeps when any rows are added, as k and distinct l. Otherwise a suppressed
   class may join a published one in a class that must be suppressed, so that a coarser node suppresses more.
 
-Everything else is judged at each node that is left.
+Everything else is judged at each node that is left. Where suppressed records are kept, they are one class
+with the label of the root in each column, which meets the requirements itself: that is judged at each node,
+too, since it is kept by no merging.
 """
 
 from collections.abc import Iterable
@@ -26,6 +28,7 @@ from smalti.transforms.lattice.measures import Costs, Measure, open_bits
 from smalti.transforms.lattice.rolled_up import RolledUp, Tables
 from smalti.transforms.mondrian.algorithm import LEFT_OUT
 from smalti.transforms.mondrian.kernel import tuples_that_meet
+from smalti.transforms.partitions.merging import merged
 from smalti.transforms.problem import Flags, Integers, Problem
 from smalti.transforms.requirements.judge import ClassJudge
 from smalti.transforms.requirements.registry import judges_of
@@ -44,12 +47,19 @@ class FullDomain:
     """For the owner: nodes that meet the requirements, while no finer node does; ascending."""
     classes: Integers
     """By tuple its class, from 0 without gaps, or `SUPPRESSED`."""
+    has_rest: bool
+    """Whether the last class is that of suppressed records, which are kept."""
     suppressed: int
     """Respondents with a row that is not published; for the owner."""
 
 
 def full_domain(
-    problem: Problem, levels: tuple[Levels, ...], limit: Fraction, measure: Measure
+    problem: Problem,
+    levels: tuple[Levels, ...],
+    limit: Fraction,
+    measure: Measure,
+    *,
+    keeps_suppressed: bool = False,
 ) -> FullDomain | None:
     """The node that a measure prefers among those that meet a problem's requirements.
 
@@ -60,6 +70,7 @@ def full_domain(
         levels: of each attribute, for all its codes.
         limit: the share of respondents that may have a suppressed row, from 0 and below 1.
         measure: the smaller, the better.
+        keeps_suppressed: whether such rows are a class of their own; otherwise they are left out.
 
     Returns:
         None if no node meets the requirements.
@@ -70,25 +81,30 @@ def full_domain(
     """
     if not len(problem.weights):
         return None
-    search = _Search(problem, levels, limit)
+    search = _Search(problem, levels, limit, keeps_suppressed=keeps_suppressed)
     meeting = search.meeting()
     if not meeting.any():
         return None
     finest = minimal(meeting)
     node = search.preferred(finest if measure.is_kept_by_refining else nodes_of(meeting), measure)
     table, kept = search.published(node)
-    numbers = np.where(kept, np.cumsum(kept) - 1, SUPPRESSED)
+    has_rest = keeps_suppressed and not kept.all()
+    rest = int(np.count_nonzero(kept)) if has_rest else SUPPRESSED
+    numbers = np.where(kept, np.cumsum(kept) - 1, rest)
     classes = numbers[search.tables.classes(node)]
-    return FullDomain(node, tuple(finest), classes, table.people_outside(kept))
+    return FullDomain(node, tuple(finest), classes, has_rest, table.people_outside(kept))
 
 
 class _Search:
     """The nodes of one lattice, and their frequency tables."""
 
-    def __init__(self, problem: Problem, levels: tuple[Levels, ...], limit: Fraction) -> None:
+    def __init__(
+        self, problem: Problem, levels: tuple[Levels, ...], limit: Fraction, *, keeps_suppressed: bool
+    ) -> None:
         self.tables = Tables.of_problem(problem, levels)
         self._problem = problem
         self._levels = levels
+        self._keeps_suppressed = keeps_suppressed
         people = _respondents(problem)
         self._most_suppressed = limit.numerator * people // limit.denominator
 
@@ -103,10 +119,22 @@ class _Search:
             meeting = nodes_that_meet(
                 meeting.shape, lambda node: self._meets(node, requirements), within=meeting
             )
-        if not all(map(self._is_prunable, others)):
+        if self._keeps_suppressed or not all(map(self._is_prunable, others)):
             for node in nodes_of(meeting):
-                meeting[node] = self._meets(node, self._problem.requirements)
+                meeting[node] = self._meets(node, self._problem.requirements) and self._rest_meets(node)
         return meeting
+
+    def _rest_meets(self, node: Node) -> bool:
+        """Whether a node's suppressed records, where they are kept, meet all requirements as one class."""
+        if not self._keeps_suppressed:
+            return True
+        classes, kept = self.published(node)
+        if kept.all():
+            return True
+        tuple_of = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept))
+        codes = np.zeros((int(tuple_of.max()) + 1, len(classes.codes)), np.int64)  # which are not looked at
+        together = merged(classes.within(self._problem), codes, tuple_of)
+        return bool(tuples_that_meet(together)[-1])
 
     def _by_number_of_respondents(self, judges: Iterable[ClassJudge]) -> Flags:
         """Which nodes have no more than the allowed number of respondents in classes that are too small."""

@@ -43,7 +43,9 @@ class FullDomain(Transform):
     models: ClassModels = field(default=PLAIN, metadata=LEFT_OUT_AT_DEFAULT)
     """What each class must meet beside k and distinct l."""
     suppression_limit: Fraction = field(default=Fraction(0), metadata=LEFT_OUT_AT_DEFAULT)
-    """The share of respondents that may be left out, from 0 and below 1."""
+    """The share of respondents that may be suppressed, from 0 and below 1."""
+    keeps_suppressed: bool = field(default=False, metadata=LEFT_OUT_AT_DEFAULT)
+    """Whether suppressed records are a class of their own at the roots; otherwise they are left out."""
     measure: str = field(default=_DEFAULT_MEASURE, metadata=LEFT_OUT_AT_DEFAULT)
     """By which a node is preferred."""
 
@@ -60,6 +62,8 @@ class FullDomain(Transform):
             raise ValueError("there is at least one quasi-identifier")
         if not 0 <= self.suppression_limit < 1:
             raise ValueError("the limit of suppression is from 0 and below 1")
+        if self.keeps_suppressed and not self.suppression_limit:
+            raise ValueError("records are kept only where some may be suppressed")
         self.models.check(self.sensitive_columns, self.l, is_close=self.method == terms.T_CLOSENESS)
 
     @property
@@ -81,7 +85,7 @@ class FullDomain(Transform):
 
     @property
     def lattice_terms(self) -> LatticeTerms:
-        return LatticeTerms(self.suppression_limit, self.measure)
+        return LatticeTerms(self.suppression_limit, self.keeps_suppressed, self.measure)
 
     @property
     def generalises_whole_domains(self) -> bool:
@@ -96,6 +100,7 @@ class FullDomain(Transform):
             asked.sensitive,
             asked.models,
             Fraction(asked.choices.get("suppression_limit", 0)),
+            asked.choices.get("suppressed_records") == "kept",
             asked.choices.get("measure", _DEFAULT_MEASURE),
         )
 
@@ -104,7 +109,8 @@ class FullDomain(Transform):
         left_out = ""
         if self.suppression_limit:
             share = plain(self.suppression_limit * 100)
-            left_out = f"; records of at most {share} % of the respondents are left out"
+            what = "are a class at the roots" if self.keeps_suppressed else "are left out"
+            left_out = f"; records of at most {share} % of the respondents {what}"
         return (
             f"{self.algorithm}: one level of each quasi-identifier's hierarchy for the whole table,"
             f" preferred by {self.measure.replace('-', ' ')}{left_out}"

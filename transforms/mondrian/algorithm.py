@@ -34,6 +34,8 @@ class Generalised:
     are of what each part holds."""
     minimal: tuple[tuple[int, ...], ...] = ()
     """For the owner: all levels that could not be finer."""
+    has_part_at_root: bool = False
+    """Whether the last part of each quasi-identifier has the label of the root in place of its level's."""
     cuts_around: tuple[Integers | None, ...] = ()
     """For each quasi-identifier that is published as regions: by class and end (low, high), the codes of
     the values on both sides of the cut there (see the module `cuts_around`)."""

@@ -33,6 +33,7 @@ WORDS = [
     {**INCOGNITO, "suppressionLimit": "0.3"},
     {**INCOGNITO, "suppressionLimit": "0.3", "lossMeasure": "discernibility"},
     {**INCOGNITO, "suppressionLimit": "0.2", "alpha": "0.75"},
+    {**INCOGNITO, "suppressionLimit": "0.3", "suppressedRecords": "kept", "lossMeasure": "discernibility"},
 ]
 
 
@@ -68,9 +69,13 @@ def test_levels_hold_in_all_rows_and_neither_order_nor_fragments_matter(
             return
         verification = verified(done.plan, folder / "one", ALONG)
     everybody = list(range(len(table.rows)))
-    suppressed = sorted(set(everybody) - set(done.link))
     assert len(set(done.link)) == len(done.link) == verification.rows
-    assert verification.rows_suppressed == len(suppressed)
+    if "suppressedRecords" in words:
+        assert sorted(done.link) == everybody
+        suppressed = at_root(done)
+    else:
+        suppressed = sorted(set(everybody) - set(done.link))
+        assert verification.rows_suppressed == len(suppressed)
     assert verification.respondents_suppressed == len(respondents(table, suppressed))
     limit = Fraction(words.get("suppressionLimit", "0"))
     assert len(respondents(table, suppressed)) <= limit * len(respondents(table, everybody))
@@ -78,6 +83,17 @@ def test_levels_hold_in_all_rows_and_neither_order_nor_fragments_matter(
         assert len(respondents(table, rows)) >= table.k
         assert is_diverse(table, rows)
     check_levels(table, done)
+
+
+def at_root(done: Made) -> list[int]:
+    """The input rows of which nothing but roots is shown, unless all are."""
+    return next((rows for labels, rows in classes(done).items() if {*labels} == {"*"}), []) * (
+        len(classes(done)) > 1
+    )
+
+
+def keeps(done: Made) -> bool:
+    return done.plan.apply.transform.lattice_terms.keeps_suppressed
 
 
 def check_levels(table: People, done: Made) -> None:
@@ -88,6 +104,7 @@ def check_levels(table: People, done: Made) -> None:
             value = table.rows[source][HEADER.index(column)]
             labels.setdefault(value, set()).add(row[done.header.index(column)])
         for value, shown in labels.items():
+            shown.difference_update({"*"} if len(shown) > 1 and keeps(done) else ())
             assert len(shown) == 1
             assert shown <= (NODES[value] if value else {"", "*"})
 
@@ -112,6 +129,49 @@ def suppressing(folder: Path) -> Made:
     assert done.loss.node == (0, 0, 0)
     assert sorted(done.link) == list(range(19))
     return done
+
+
+def kept_at_the_roots(folder: Path, words: dict[str, str]) -> Made:
+    """Of 20 people, two are in a city of their own, each by themselves."""
+    rows = [["p" + str(i), "x", "1", "1990-01-31", "A", f"i{i % 4}", "1"] for i in range(18)]
+    rows += [[f"p{i}", "x", "1", "1990-01-31", f"B{i}", f"i{i}", "1"] for i in (18, 19)]
+    words = {**INCOGNITO, "suppressionLimit": "0.1", **words}
+    done = make(LOCAL, People(rows, 2, 1, 256, one_row_each=False), folder, words=words)
+    assert done is not None
+    return done
+
+
+def test_suppressed_records_are_kept_as_a_class_at_the_roots(tmp_path: Path) -> None:
+    done = kept_at_the_roots(tmp_path / "run", {"suppressedRecords": "kept"})
+    assert sorted({tuple(row[:3]) for row in done.rows}) == [("*", "*", "*"), ("1", "1990-01-31", "A")]
+    assert at_root(done) == [18, 19]
+    verification = verified(done.plan, tmp_path / "run")
+    assert (verification.rows, verification.rows_suppressed, verification.classes) == (20, 0, 2)
+    assert (verification.respondents_suppressed, verification.k) == (2, 2)
+    left_out = kept_at_the_roots(tmp_path / "other", {"suppressedRecords": "left-out"})
+    assert len(left_out.rows) == 18
+
+
+def test_records_that_are_no_class_together_are_not_kept(tmp_path: Path) -> None:
+    """Only one person would be at the roots, so that the city is generalised in all rows."""
+    rows = [[f"p{i}", "x", "1", "1990-01-31", "AB"[i == 19], f"i{i % 4}", "1"] for i in range(20)]
+    words = {**INCOGNITO, "suppressionLimit": "0.1", "suppressedRecords": "kept"}
+    done = make(LOCAL, People(rows, 2, 1, 256, one_row_each=False), tmp_path / "run", words=words)
+    assert done is not None
+    assert {tuple(row[:3]) for row in done.rows} == {("1", "1990-01-31", "*")}
+
+
+def test_the_verifier_refuses_more_at_the_roots_than_the_limit(tmp_path: Path) -> None:
+    plan = kept_at_the_roots(tmp_path / "run", {"suppressedRecords": "kept"}).plan
+    verified(transformed(plan, suppression_limit=Fraction(1, 10)), tmp_path / "run")
+    with pytest.raises(GuaranteeError, match="nothing but roots than the plan allows"):
+        verified(transformed(plan, suppression_limit=Fraction(9, 100)), tmp_path / "run")
+
+
+def test_the_verifier_refuses_kept_records_that_lack(tmp_path: Path) -> None:
+    left_out = kept_at_the_roots(tmp_path / "run", {}).plan
+    with pytest.raises(GuaranteeError, match="rows were lost"):
+        verified(transformed(left_out, keeps_suppressed=True), tmp_path / "run")
 
 
 def test_who_is_alone_is_left_out_and_counted(tmp_path: Path) -> None:
