@@ -97,7 +97,13 @@ def read_csv(path: Path) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
-def permission(table: People, words: Mapping[str, str] = MappingProxyType({})) -> Permission:
+def permission(
+    table: People,
+    words: Mapping[str, str] = MappingProxyType({}),
+    quasi_identifiers: Sequence[str] = QUASI_IDENTIFIERS,
+    *,
+    is_alone: bool = False,
+) -> Permission:
     def columns(*names: str) -> tuple[ColumnReference, ...]:
         return tuple(ColumnReference(IRI(f"{TARGET}/{name}"), HERE) for name in names)
 
@@ -107,9 +113,9 @@ def permission(table: People, words: Mapping[str, str] = MappingProxyType({})) -
         k=Bound(Operator.GTEQ, table.k, HERE),
         l=Bound(Operator.GTEQ, table.l, HERE) if table.l > 1 else None,
         identifiers=columns("who"),
-        quasi_identifiers=columns("age", "born", "city"),
-        sensitive=columns("illness"),
-        released=columns("spend"),
+        quasi_identifiers=columns(*quasi_identifiers),
+        sensitive=() if is_alone else columns("illness"),
+        released=() if is_alone else columns("spend"),
         respondent=None if table.one_row_each else columns("who")[0],
         one_row_each=table.one_row_each,
         parameters=tuple(_parameter(name, value) for name, value in words.items() if name != "algorithm"),
@@ -124,6 +130,8 @@ def permission(table: People, words: Mapping[str, str] = MappingProxyType({})) -
 def _parameter(name: str, value: str) -> Comparison | Logical:
     if name in {"suppressionLimit", "alpha"}:
         return Comparison(IRI(SMALTI + name), Operator.LTEQ, (Number(Decimal(value)),), where=HERE)
+    if name == "blocks":
+        return Comparison(IRI(SMALTI + name), Operator.EQ, (Number(Decimal(value)),), where=HERE)
     word, _, column = name.partition(".")
     if word == "outputForm" or column:
         of = Comparison(COLUMN, Operator.EQ, (Named(IRI(f"{TARGET}/{column or 'city'}")),), where=HERE)
@@ -154,8 +162,14 @@ def make(
     sampled: int | None = None,
     hierarchies: Mapping[str, DeclaredHierarchy] = MappingProxyType({}),
     bounds: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    quasi_identifiers: Sequence[str] = QUASI_IDENTIFIERS,
+    *,
+    is_alone: bool = False,
 ) -> Made | None:
-    """Compile and execute, by further words of the profile; None where the guarantee cannot be met."""
+    """Compile and execute, by further words of the profile; None where the guarantee cannot be met.
+
+    `is_alone` publishes the quasi-identifiers and nothing else.
+    """
     folder.mkdir()
     data, workspace = folder / "people.csv", folder / "work"
     workspace.mkdir()
@@ -178,7 +192,7 @@ def make(
     output, link = folder / "out.csv", folder / "link.npy"
     with closing(backend.open(source, workspace)) as bound:
         asked, options = (
-            permission(table, words),
+            permission(table, words, quasi_identifiers, is_alone=is_alone),
             Options(table.cut_threshold, output_format, sampled_fragments=sampled),
         )
         plan = compile_plan(asked, source, bound, options)
@@ -193,9 +207,11 @@ def make(
     return Made(plan, output.read_bytes(), header, rows, np.load(link).tolist(), loss)
 
 
-def classes(found: Made) -> dict[tuple[str, ...], list[int]]:
+def classes(
+    found: Made, quasi_identifiers: Sequence[str] = QUASI_IDENTIFIERS
+) -> dict[tuple[str, ...], list[int]]:
     """The input rows behind each combination of published quasi-identifiers."""
-    places = [found.header.index(name) for name in QUASI_IDENTIFIERS]
+    places = [found.header.index(name) for name in quasi_identifiers]
     result: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row, source in zip(found.rows, found.link, strict=True):
         result[tuple(row[place] for place in places)].append(source)

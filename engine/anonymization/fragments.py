@@ -246,7 +246,7 @@ class Fragments:
         keys = ", ".join(packing.names)
         members = f"SELECT node, class, before, upto, {keys} FROM {_RECODED} WHERE NOT is_class"
         portion = ""
-        if self._kept and self._who is None:
+        if self._algorithm.divides_tuples and self._who is None:
             self._number_rows(joins)
             joins.append(f"JOIN {_TURNS} ON {STAGED}.row = placed")
             portion = "AND turn > before AND turn <= upto"

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import lcm
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -128,7 +128,7 @@ class IsFigure(Check):
         """The label of a class with these values; missing ones are empty."""
         whole = lcm(*totals)
         held = [
-            (_number(self._column.datatype, text), n * whole // total)
+            (_number(self._column.datatype, text, self._decimals), n * whole // total)
             for text, total, n in zip(texts, totals, rows, strict=True)
             if text
         ]
@@ -139,18 +139,27 @@ class IsFigure(Check):
         return f"[~{_written(self._column.datatype, figure, self._decimals)}{end}"
 
 
-def _number(datatype: Datatype, text: str) -> Fraction:
+_Number: TypeAlias = int | Fraction
+
+
+def _number(datatype: Datatype, text: str, decimals: int) -> _Number:
+    """A value in units of the last of so many decimals."""
     if datatype is Datatype.DATE:
-        return Fraction(date.fromisoformat(text).toordinal() - _FIRST_ORDINAL)
+        return date.fromisoformat(text).toordinal() - _FIRST_ORDINAL
     # A double is the number that its shortest spelling writes.
-    return Fraction(repr(float(text)) if datatype is Datatype.DOUBLE else text)
+    written = repr(float(text)) if datatype is Datatype.DOUBLE else text
+    whole, _, behind = written.partition(".")
+    behind = behind.rstrip("0") if behind.isdigit() else behind
+    if len(behind) <= decimals and "e" not in written.lower():
+        return int(whole + behind.ljust(decimals, "0"))
+    return Fraction(written) * Fraction(10) ** decimals
 
 
-def _mean(held: Sequence[tuple[Fraction, int]]) -> Fraction:
-    return sum((number * share for number, share in held), Fraction(0)) / sum(share for _, share in held)
+def _mean(held: Sequence[tuple[_Number, int]]) -> Fraction:
+    return Fraction(sum(number * share for number, share in held)) / sum(share for _, share in held)
 
 
-def _median(held: Sequence[tuple[Fraction, int]]) -> Fraction:
+def _median(held: Sequence[tuple[_Number, int]]) -> Fraction:
     """Half way between the least and the greatest number with at most half of the weight on either side."""
     total = sum(share for _, share in held)
     ends = []
@@ -161,12 +170,11 @@ def _median(held: Sequence[tuple[Fraction, int]]) -> Fraction:
             if rest <= 0:
                 ends.append(number)
                 break
-    return sum(ends, Fraction(0)) / 2
+    return Fraction(sum(ends)) / 2
 
 
 def _written(datatype: Datatype, figure: Fraction, decimals: int) -> str:
-    unit = 10**decimals
-    whole, rest = divmod(figure.numerator * unit, figure.denominator)
+    whole, rest = divmod(figure.numerator, figure.denominator)
     twice = 2 * rest
     if twice > figure.denominator or (twice == figure.denominator and whole % 2):
         whole += 1

@@ -78,7 +78,8 @@ def _figure(figure: Figure, numbers: Sequence[int], shares: Sequence[int]) -> Fr
 
 
 def _text(attribute: FigureAttribute, figure: Fraction) -> str:
-    rounded = round(figure * Fraction(10) ** (attribute.decimals - attribute.places))
+    shift = attribute.decimals - attribute.places
+    rounded = round(figure * Fraction(10) ** shift if shift else figure)
     if attribute.are_days:
         return date.fromordinal(_FIRST_ORDINAL + rounded).isoformat()
     if not attribute.decimals:

@@ -176,6 +176,19 @@ def test_relaxed_divides_rows_that_are_alike_and_loses_less(tmp_path: Path) -> N
     assert sorted(row[0] for row in relaxed.rows) == ["[20..30]"] * 6 + ["[30..40]"] * 6
 
 
+@pytest.mark.parametrize("fragments", [1, 4])
+def test_relaxed_writes_each_row_once_where_nothing_else_is_published(
+    fragments: int, tmp_path: Path
+) -> None:
+    rows = [[str(i), "x", str(40 + (i > 34)), "", "", "flu", "1"] for i in range(40)]
+    found = make(
+        LocalBackend(fragments), People(rows, 10, 1, 4, one_row_each=True), tmp_path / "run",
+        words=RELAXED[0], quasi_identifiers=("age",), is_alone=True,
+    )  # fmt: skip
+    assert found is not None
+    assert sorted(found.link) == list(range(40))
+
+
 def test_relaxed_refuses_what_the_whole_table_cannot_meet(tmp_path: Path) -> None:
     table = People([[str(i), "", "20", "", "", "flu", "1"] for i in range(9)], 2, 1, 256, True)
     for fragments in (1, 3):
