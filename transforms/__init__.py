@@ -7,6 +7,11 @@ from smalti.transforms.lattice.transform import (
     FullDomainLDiversity,
     FullDomainTCloseness,
 )
+from smalti.transforms.microaggregation.transform import (
+    MicroaggregatedKAnonymity,
+    MicroaggregatedLDiversity,
+    MicroaggregatedTCloseness,
+)
 from smalti.transforms.mondrian.population import MondrianKMap, MondrianPresence
 from smalti.transforms.mondrian.transform import (
     MondrianKAnonymity,
@@ -25,6 +30,9 @@ ALL_TRANSFORMS: tuple[type[Transform], ...] = (
     MondrianPresence,
     FullDomainKMap,
     FullDomainPresence,
+    MicroaggregatedKAnonymity,
+    MicroaggregatedLDiversity,
+    MicroaggregatedTCloseness,
 )
 """Every transform that a policy can select by `m:method` and `s:algorithm`."""
 

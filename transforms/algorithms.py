@@ -5,6 +5,7 @@ from typing import Final
 from smalti.errors import InternalError
 from smalti.transforms.base import Transform
 from smalti.transforms.lattice.algorithm import FullDomainGeneralisation
+from smalti.transforms.microaggregation.algorithm import Microaggregation
 from smalti.transforms.mondrian.algorithm import Algorithm
 from smalti.transforms.mondrian.global_recoding import SingleDimensionalMondrian
 from smalti.transforms.mondrian.improved import ImprovedMondrian
@@ -17,6 +18,7 @@ ALGORITHMS: Final[tuple[Algorithm, ...]] = (
     ImprovedMondrian(),
     SingleDimensionalMondrian(),
     FullDomainGeneralisation(),
+    Microaggregation(),
 )
 """Every algorithm that a transform can ask for."""
 

@@ -30,6 +30,15 @@ class Figure(StrEnum):
     MEDIAN = "median"
 
 
+class Standardization(StrEnum):
+    """What the values of each column are divided by before distances are measured."""
+
+    NONE = "none"
+    RANGE = "range"
+    """The difference of the largest and the smallest one."""
+    STANDARD_DEVIATION = "standard-deviation"
+
+
 class Datatype(StrEnum):
     """What a column's texts mean; the lexical forms are in `smalti.transforms.values.texts`."""
 
@@ -171,6 +180,7 @@ RELAXED_MONDRIAN: Final = "relaxed Mondrian"
 IMPROVED_MONDRIAN: Final = "improved Mondrian"
 SINGLE_DIMENSIONAL_MONDRIAN: Final = "single-dimensional Mondrian"
 FULL_DOMAIN: Final = "full-domain generalisation"
+MICROAGGREGATION: Final = "microaggregation"
 
 DEFAULT_CUT_THRESHOLD: Final = 256
 
@@ -207,6 +217,19 @@ class LatticeTerms:
 
 FINEST: Final = LatticeTerms()
 """Nothing is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingTerms:
+    """What groups of near rows are made by; an algorithm that measures no distances passes over them."""
+
+    standardization: Standardization = Standardization.STANDARD_DEVIATION
+    blocks: int = 1
+    """Into how many the table is cut before, at most; each is grouped by itself."""
+
+
+WHOLE: Final = GroupingTerms()
+"""All rows in one block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +299,16 @@ class Transform(ABC):
     def lattice_terms(self) -> LatticeTerms:
         """What a node of a lattice is chosen by."""
         return FINEST
+
+    @property
+    def grouping_terms(self) -> GroupingTerms:
+        """What groups of near rows are made by."""
+        return WHOLE
+
+    @property
+    def most_combinations(self) -> int | None:
+        """How many different combinations of quasi-identifiers a table may have; None: any number."""
+        return None
 
     @property
     def generalises_whole_domains(self) -> bool:

@@ -7,7 +7,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from smalti.transforms.base import FINEST, CutScore, Figure, LatticeTerms, Requirement
+from smalti.transforms.base import (
+    FINEST,
+    WHOLE,
+    CutScore,
+    Figure,
+    GroupingTerms,
+    LatticeTerms,
+    Requirement,
+)
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -278,3 +286,4 @@ class Problem:
     references: tuple[Reference, ...] = ()
     """Of each sensitive column, where a requirement weighs values: of the whole table, also in a part."""
     lattice_terms: LatticeTerms = FINEST
+    grouping_terms: GroupingTerms = WHOLE

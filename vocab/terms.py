@@ -121,6 +121,8 @@ DISTANCE: Final = _smalti("distance")
 SUPPRESSION_LIMIT: Final = _smalti("suppressionLimit")
 SUPPRESSED_RECORDS: Final = _smalti("suppressedRecords")
 LOSS_MEASURE: Final = _smalti("lossMeasure")
+STANDARDIZATION: Final = _smalti("standardization")
+BLOCKS: Final = _smalti("blocks")
 OUTPUT_FORM: Final = _smalti("outputForm")
 LABEL_BOUNDS: Final = _smalti("labelBounds")
 EPSILON: Final = _smalti("epsilon")
@@ -170,6 +172,7 @@ CHARGED_METHODS: Final = frozenset({DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRI
 """What they make loses privacy, which is charged."""
 MONDRIAN: Final = "mondrian"
 INCOGNITO: Final = "incognito"
+MDAV: Final = "mdav"
 ANATOMY: Final = "anatomy"
 
 # Purposes

@@ -175,6 +175,8 @@ ALGORITHMS: Final = (
 
 _CLASSES = frozenset({"k-anonymity", "l-diversity", "t-closeness", "k-map", "delta-presence"})
 """The methods that form classes of generalised rows."""
+_DISTANCES = frozenset({"k-anonymity", "l-diversity", "t-closeness"})
+"""The methods of which microaggregation makes the classes."""
 _MASKING = frozenset({"masking"})
 _DP = frozenset({"differential-privacy"})
 _ANY_DP = frozenset({"differential-privacy", "local-differential-privacy"})
@@ -183,7 +185,7 @@ _LOCAL_DP = frozenset({"local-differential-privacy"})
 ALGORITHM_METHODS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
     "mondrian": _CLASSES,
     "incognito": _CLASSES,
-    "mdav": frozenset({"k-anonymity", "l-diversity", "t-closeness"}),
+    "mdav": _DISTANCES,
     "anatomy": frozenset({"l-diversity"}),
     **dict.fromkeys(ALGORITHMS[ALGORITHMS.index("sampling"):], _MASKING),
 })  # fmt: skip
@@ -334,6 +336,13 @@ _ANONYMIZE = (
     _s("lossMeasure", "the loss by which a node of the lattice is chosen; non-uniform-entropy when absent",
        _EQ, Range.NAME, methods=_CLASSES, algorithms=frozenset({"incognito"}), implemented=True,
        names=("non-uniform-entropy", "certainty-penalty", "discernibility", "average-class")),
+    _s("standardization",
+       "what the values of a column are divided by before distances; standard-deviation when absent", _EQ,
+       Range.NAME, names=("none", "range", "standard-deviation"), methods=_DISTANCES,
+       algorithms=frozenset({"mdav"}), implemented=True),
+    _s("blocks", "the number of blocks that the table is cut into, each grouped by itself; 1 when absent",
+       _EQ, Range.INTEGER, limits=_ONE_OR_MORE, methods=_DISTANCES, algorithms=frozenset({"mdav"}),
+       implemented=True),
     _s("outputForm", "how a generalised value is written", _EQ, Range.NAME,
        names=("range", "set", "prefix", "node", "mean", "median"), methods=_CLASSES | _MASKING,
        algorithms=frozenset({"mondrian", "incognito", "mdav", "generalization", "global-recoding"}),
@@ -467,7 +476,7 @@ _METHODS = tuple(
     for name, meaning in zip(METHODS, _METHOD_MEANINGS, strict=True)
 )  # fmt: skip
 _ALGORITHMS = tuple(
-    _value(SMALTI, name, Kind.ALGORITHM, meaning, name in {"mondrian", "incognito"})
+    _value(SMALTI, name, Kind.ALGORITHM, meaning, name in {"mondrian", "incognito", "mdav"})
     for name, meaning in zip(ALGORITHMS, _ALGORITHM_MEANINGS, strict=True)
 )
 _PURPOSES = (

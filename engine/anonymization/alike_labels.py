@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from smalti.engine.anonymization.output_forms import MOST_DIGITS
 from smalti.engine.plan.plan import OutputForm, Plan, RespondentColumn
 from smalti.errors import GuaranteeError
-from smalti.transforms.base import IMPROVED_MONDRIAN, RELAXED_MONDRIAN
+from smalti.transforms.base import IMPROVED_MONDRIAN, MICROAGGREGATION, RELAXED_MONDRIAN
 from smalti.transforms.mondrian.algorithm import LEFT_OUT, Portions
 from smalti.transforms.mondrian.kernel import meets_requirements
 from smalti.transforms.problem import Integers, Problem
@@ -34,7 +34,8 @@ def may_break(plan: Plan) -> bool:
 def _is_short(plan: Plan, name: str) -> bool:
     column = plan.column(name)
     if column.is_published_as_figures:
-        may_overlap = plan.apply.transform.class_maker in (RELAXED_MONDRIAN, IMPROVED_MONDRIAN)
+        overlapping = (RELAXED_MONDRIAN, IMPROVED_MONDRIAN, MICROAGGREGATION)
+        may_overlap = plan.apply.transform.class_maker in overlapping
         return may_overlap or column.decimals == MOST_DIGITS
     return column.form is OutputForm.PREFIX
 

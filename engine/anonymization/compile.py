@@ -58,7 +58,7 @@ from smalti.policy.model.model import (
     Text,
 )
 from smalti.transforms import transform_class
-from smalti.transforms.base import Asked, CutScore, Datatype, Transform
+from smalti.transforms.base import Asked, CutScore, Datatype, Standardization, Transform
 from smalti.transforms.class_models import ClassModels, Distance
 from smalti.transforms.mondrian.transform import Dimensionality, Partitioning
 from smalti.transforms.values.texts import (
@@ -70,6 +70,7 @@ from smalti.transforms.values.texts import (
     make_codebook,
 )
 from smalti.vocab.terms import (
+    BLOCKS,
     BUDGET_DELTA,
     BUDGET_EPSILON,
     CUT_SCORE,
@@ -78,9 +79,11 @@ from smalti.vocab.terms import (
     INCOGNITO,
     IRI,
     LOSS_MEASURE,
+    MDAV,
     MONDRIAN,
     PARTITIONING,
     SMALTI,
+    STANDARDIZATION,
     SUPPRESSED_RECORDS,
     SUPPRESSION_LIMIT,
 )
@@ -91,6 +94,7 @@ _CHOICES: Final[Mapping[IRI, tuple[str, type[StrEnum]]]] = {
     PARTITIONING: ("partitioning", Partitioning),
     DIMENSIONALITY: ("dimensionality", Dimensionality),
     CUT_SCORE: ("cut_score", CutScore),
+    STANDARDIZATION: ("standardization", Standardization),
 }
 """Words with a choice of names about how classes are made, each with the field of the transform."""
 _MOST_SHOWN: Final = 20
@@ -225,6 +229,13 @@ def _transform(
             "no first cuts, because whole domains are generalised",
             "leave out --first-cuts",
         )
+    if options.sampled_fragments is not None and wanted.algorithm == MDAV:
+        raise PlanError(
+            str(wanted.where),
+            "requested first cuts from a sample, but the policy requires microaggregation",
+            "no first cuts, because distances are measured over the whole table",
+            "leave out --first-cuts; `smalti:blocks` divides large tables",
+        )
     if options.sampled_fragments is not None and any(
         column.hierarchy and column.role is Role.QUASI_IDENTIFIER for column in columns
     ):
@@ -266,6 +277,8 @@ def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, st
                 choices["suppression_limit"] = str(limit)
             case Comparison(operand=operand, values=(Text(name),)) if operand == SUPPRESSED_RECORDS:
                 choices["suppressed_records"] = name
+            case Comparison(operand=operand, values=(Number(count),)) if operand == BLOCKS:
+                choices["blocks"] = str(int(count))
             case Comparison(operand=operand, values=(Text(name),)) if operand == LOSS_MEASURE:
                 choices["measure"] = name
             case Comparison(operand=operand, values=(Named(iri),)) if operand == FRAGMENT_COLUMN:

@@ -16,7 +16,7 @@ from smalti.engine.anonymization.population_problem import PopulationProblem, po
 from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding, StagedTable
 from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import Plan, RespondentColumn
-from smalti.errors import GuaranteeError, InternalError
+from smalti.errors import GuaranteeError, InternalError, PlanError
 from smalti.transforms.algorithms import algorithm_of
 from smalti.transforms.mondrian.algorithm import LEFT_OUT, Generalised
 from smalti.transforms.partitions.merging import merged
@@ -81,7 +81,8 @@ def execute(  # noqa: PLR0913, PLR0917 (a run, and its population)
     Raises:
         GuaranteeError: not even the whole table in one class meets what the plan promises.
         DataError: values have no place in their hierarchy.
-        PlanError: the labels would be far longer than what they stand for (see `label_sizes`).
+        PlanError: the labels would be far longer than what they stand for (see `label_sizes`), or the
+            table has more different combinations than the transform takes.
         BackendError: the machine.
     """
     phase("frequencies")
@@ -129,6 +130,9 @@ def _execute_in_fragments(
     count = fragments.cut(most) if most > 1 or algorithm.divides_tuples else 1
     if count == 1 and not algorithm.divides_tuples:
         return None
+    most_combinations = plan.apply.transform.most_combinations
+    if most_combinations is not None and fragments.combinations() > most_combinations:
+        raise _too_many_combinations(plan)
     phase("generalise")
     penalties = fragments.generalise()
     if penalties is None:
@@ -138,6 +142,20 @@ def _execute_in_fragments(
     fragments.write(output, link)
     named = tuple(zip(plan.apply.transform.quasi_identifiers, penalties, strict=True))
     return InformationLoss(named, warnings)
+
+
+def _too_many_combinations(plan: Plan) -> PlanError:
+    """Says which bound, not by how much it is exceeded."""
+    transform = plan.apply.transform
+    count = transform.grouping_terms.blocks
+    return PlanError(
+        plan.read.target,
+        "the table has more different combinations of quasi-identifiers than"
+        f" {transform.class_maker} takes {'as a whole' if count == 1 else f'in {count} blocks'}",
+        f"at most {transform.most_combinations:,}",
+        "ask for a policy that states a larger `smalti:blocks`: each block is grouped by itself, and a"
+        " little more is lost",
+    )
 
 
 def _tabled(
@@ -278,6 +296,7 @@ def _problem(
         transform.cut_terms.first_attribute,
         tuple(Reference.of(c.values, c.totals, c.rows, tree) for c, tree in kept if c.rows is not None),
         transform.lattice_terms,
+        transform.grouping_terms,
     )
     return problem, [book for book, _ in encoded]
 

@@ -252,7 +252,8 @@ def _of_sets(plan: Plan) -> Iterator[Notice]:
     if figures:
         text = (
             "a mean or median is a figure of the class: who knows the values of all others in it learns"
-            " that of the last one, as closely as the figure is written"
+            " that of the last one, as closely as the figure is written; where all have one value, it is"
+            " that value"
         )
         yield Notice(text, figures)
     nodes = tuple(column.name for column in generalised if column.hierarchy is not None)

@@ -96,6 +96,13 @@ class Fragments:
             self._count = 1 + len(self._divisions)
         return self._count
 
+    def combinations(self) -> int:
+        """How many different combinations of quasi-identifiers the facts have."""
+        codes = ", ".join(f"q{i}" for i in range(len(self._names)))
+        query = f"SELECT count(*) AS n FROM (SELECT DISTINCT {codes} FROM {FACTS}) AS combinations"
+        count: int = self._table.relations.take(query).column("n")[0].as_py()
+        return count
+
     @cached_property
     def _terms(self) -> Terms:
         return Terms(
@@ -233,7 +240,7 @@ class Fragments:
             self.books, Packing.of(sizes), self._who is not None, len(transform.sensitive),
             transform.guarantee.requirements, terms.threshold, terms.score, self._algorithm,
             terms.first_attribute if self._count == 1 else None, len(self._kept), self._references,
-            self._plan.has_figures,
+            self._plan.has_figures, transform.grouping_terms,
         )  # fmt: skip
 
     def write(self, output: Path, link: Path) -> None:

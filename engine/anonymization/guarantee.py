@@ -296,7 +296,8 @@ def limits(
     if figures:
         sentences.append(
             "somebody who knows the values of all but one person of a class, or holds two releases whose"
-            " classes differ in one person: its mean or median can give away that person's value"
+            " classes differ in one person: its mean or median can give away that person's value; and where"
+            " all respondents of a class have one value, the mean or median is that value"
             f" ({', '.join(figures)})"
         )
     if regions:

@@ -12,7 +12,7 @@ from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Anonymization, Comparison, Text, Where
 from smalti.transforms.base import Datatype
 from smalti.transforms.values.texts import keys, unit_places
-from smalti.vocab.terms import IRI, OUTPUT_FORM
+from smalti.vocab.terms import IRI, MDAV, OUTPUT_FORM
 
 _NEEDS: Final = {
     "range": "numbers or times without a hierarchy",
@@ -23,6 +23,7 @@ _NEEDS: Final = {
     "median": "numbers or dates without a hierarchy",
 }
 """By form, the columns that have it."""
+_FIGURES: Final = ("mean", "median")
 MOST_DIGITS: Final = 100
 """Before the point, and behind it: as many as numbers may have."""
 
@@ -52,7 +53,9 @@ def stated_forms(
     formed = []
     for column in columns:
         own = of_columns.pop(normalised_column(column.iri), None)
-        if column.role is not Role.QUASI_IDENTIFIER:
+        if column.role is Role.QUASI_IDENTIFIER and wanted.algorithm == MDAV:
+            formed.append(_microaggregated(column, own or of_all, wanted, problems))
+        elif column.role is not Role.QUASI_IDENTIFIER:
             problems += [_not_generalised(own[1])] if own else []
             formed.append(column)
         else:
@@ -77,6 +80,40 @@ def _formed(column: Column, stated: tuple[str, Where] | None, problems: list[Sma
         )
         return column
     return replace(column, form=OutputForm(name)) if name in set(OutputForm) else column
+
+
+def _microaggregated(
+    column: Column, stated: tuple[str, Where] | None, wanted: Anonymization, problems: list[SmaltiError]
+) -> Column:
+    """The column as the figure that is stated, or the mean."""
+    if not set(_FIGURES) & set(_forms_of(column)):
+        problems.append(
+            PlanError(
+                str(wanted.where),
+                f"microaggregation of {_kind_of(column)} is not implemented yet: `{column.name}`",
+                "numbers or dates without a hierarchy under `mosaicrown:quasi-identifier`",
+                f"declare the datatype of `{column.name}` if its values are numbers or dates, name it"
+                " elsewhere in the policy, or state another `smalti:algorithm`",
+            )
+        )
+        return column
+    if stated is not None and stated[0] not in _FIGURES:
+        problems.append(
+            PlanError(
+                str(stated[1]),
+                f"the output form of `{column.name}` is `{stated[0]}`, which microaggregation has not",
+                "`mean` or `median`",
+                "state one of these; `mean` when absent",
+            )
+        )
+        return column
+    return _formed(column, stated or (OutputForm.MEAN, wanted.where), problems)
+
+
+def _kind_of(column: Column) -> str:
+    if column.hierarchy is not None:
+        return "columns with a hierarchy"
+    return "date-times" if column.datatype is Datatype.DATETIME else "texts"
 
 
 def _forms_of(column: Column) -> Sequence[str]:

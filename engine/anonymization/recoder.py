@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from smalti.engine.backends.keys import Packing
 from smalti.errors import InternalError
-from smalti.transforms.base import CutScore, Requirement
+from smalti.transforms.base import WHOLE, CutScore, GroupingTerms, Requirement
 from smalti.transforms.mondrian.algorithm import Algorithm, Portions
 from smalti.transforms.partitions.merging import distinct, held
 from smalti.transforms.problem import Incidence, Integers, Problem, Reference, RowWeights
@@ -35,6 +35,7 @@ class Recoder:
     """Of each sensitive column, where a requirement weighs values."""
     weighs_rows: bool = False
     """Whether labels depend on how much rows weigh by respondent; facts have `t`, then."""
+    grouping_terms: GroupingTerms = WHOLE
 
     @property
     def schema(self) -> pa.Schema:
@@ -150,6 +151,7 @@ class Recoder:
             self.cut_score,
             self.first_attribute,
             self.references,
+            grouping_terms=self.grouping_terms,
         )
         return problem, first, tuples
 

@@ -32,7 +32,15 @@ from smalti.errors import GuaranteeError, InternalError
 from smalti.policy.model.model import Anonymization, Asset, Bound, ColumnReference, Operator, Permission
 from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms.algorithms import ALGORITHMS, algorithm_of
-from smalti.transforms.base import Asked, Datatype, Requirement, Transform, class_requirements
+from smalti.transforms.base import (
+    MICROAGGREGATION,
+    Asked,
+    CutTerms,
+    Datatype,
+    Requirement,
+    Transform,
+    class_requirements,
+)
 from smalti.transforms.class_models import ClassModels
 from smalti.transforms.mondrian.algorithm import Algorithm
 from smalti.transforms.partitions.held import OneClass, OneColumn
@@ -178,7 +186,8 @@ def test_a_transform_is_made_of_what_is_asked(kind: type[Transform]) -> None:
     assert (made.quasi_identifiers, made.sensitive) == (("a", "b"), sensitive)
     assert made.guarantee.k == (1 if kind.method == "delta-presence" else 3)
     assert made.guarantee.model == made.method
-    assert made.generalises_whole_domains or made.cut_terms.threshold == 7
+    cuts = not made.generalises_whole_domains and made.class_maker != MICROAGGREGATION
+    assert made.cut_terms.threshold == (7 if cuts else CutTerms().threshold)
     assert made.technique
     assert algorithm_of(made) in ALGORITHMS
     assert judges_of(made.guarantee.requirements)

@@ -187,10 +187,10 @@ def test_words_that_no_transform_heeds_are_refused_by_name_and_all_at_once(tmp_p
     column = Comparison(COLUMN, Operator.EQ, (Named(IRI(f"{TARGET}/age")),), where=HERE)
     with pytest.raises(SmaltiError) as caught:
         compiled(
-            tmp_path, method="masking", algorithm="mdav",
+            tmp_path, method="masking", algorithm="sampling",
             parameters=(share, Logical(LogicalOperator.AND, (column, scale), HERE)),
         )  # fmt: skip
-    for name in ("masking", "mdav", "smalti:topCode", "smalti:noiseScale"):
+    for name in ("masking", "sampling", "smalti:topCode", "smalti:noiseScale"):
         assert f"`{name}` is not implemented yet" in str(caught.value)
 
 

@@ -1,0 +1,1 @@
+"""Microaggregation: groups of near rows, each published as a figure of the group."""
