@@ -31,7 +31,7 @@ from smalti.policy.model.model import (
     Where,
 )
 from smalti.policy.model.suggest import did_you_mean
-from smalti.vocab.terms import IRI, SMALTI
+from smalti.vocab.terms import IRI, MDAV, SMALTI
 from smalti.vocab.words import BY_IRI, Range
 
 _MOST: Final = 20
@@ -39,9 +39,11 @@ _MOST: Final = 20
 _COLUMN: Final = IRI(SMALTI + "column")
 _OF_NUMBERS: Final = frozenset({SMALTI + "noiseScale", SMALTI + "noiseDistribution"})
 _OF_ORDERED: Final = frozenset({SMALTI + "topCode", SMALTI + "bottomCode"})
-_FORMS_OF_NUMBERS: Final = frozenset({Text("mean"), Text("median")})
+_FIGURES: Final = frozenset({Text("mean"), Text("median")})
 _ORDERS: Final = frozenset({Operator.GT, Operator.GTEQ, Operator.LT, Operator.LTEQ})
 _NUMBERS: Final = frozenset({"integer", "decimal", "double"})
+_WITH_FIGURES: Final = _NUMBERS | {"date"}
+"""The datatypes whose classes have a mean and a median."""
 _FITTING: Final = {Number: _NUMBERS, Day: frozenset({"date"}), Instant: frozenset({"dateTime"})}
 """The datatypes that a value can be compared with; a text is read in the column's datatype."""
 
@@ -219,6 +221,15 @@ class _Checker:
         for reference in roles:
             self.column(reference)
         self.respondent(way)
+        for reference in way.quasi_identifiers if way.algorithm == MDAV else ():
+            column = self.columns.get(reference.iri)
+            if column is not None and column.datatype not in (None, *_WITH_FIGURES):
+                message = (
+                    f"the algorithm `{MDAV}` is for numbers and dates yet, and the column"
+                    f" {quoted(column.name)} is a {column.datatype}"
+                )
+                help_ = "name it elsewhere, state another algorithm, or correct the description's datatype"
+                self.error("P612", reference.where, message, help_)
         named = {reference.iri for reference in roles}
         for comparison, columns in parameters_of(way.parameters):
             named |= {reference.iri for reference in (*columns, *self.lists(comparison))}
@@ -243,14 +254,17 @@ class _Checker:
         column = self.column(reference)
         if column is None or column.datatype is None:
             return
-        of_numbers = comparison.operand in _OF_NUMBERS or not _FORMS_OF_NUMBERS.isdisjoint(
-            comparison.values
-        )
-        fitting = _NUMBERS if of_numbers else ORDERED if comparison.operand in _OF_ORDERED else None
-        if fitting is None or column.datatype in fitting:
+        if comparison.operand in _OF_NUMBERS:
+            fitting, wanted = _NUMBERS, "numbers"
+        elif not _FIGURES.isdisjoint(comparison.values):
+            fitting, wanted = _WITH_FIGURES, "numbers and dates"
+        elif comparison.operand in _OF_ORDERED:
+            fitting, wanted = ORDERED, "values with an order"
+        else:
+            return
+        if column.datatype in fitting:
             return
         word = quoted(comparison.operand.rpartition("#")[2])
-        wanted = "numbers" if of_numbers else "values with an order"
         message = f"{word} is for {wanted}, and the column {quoted(column.name)} is a {column.datatype}"
         self.error("P612", comparison.where, message, "leave it out, or correct the description's datatype")
 

@@ -31,6 +31,7 @@ from smalti.vocab.terms import (
     CHARGED_METHODS,
     IRI,
     L_DIVERSITY,
+    MDAV,
     OUTPUT_FORM,
     SMALTI,
 )
@@ -209,6 +210,8 @@ def _about_data(all_uses: Sequence[Use], target: IRI, facts: DatasetFacts) -> It
 def _extremes(ways: Iterable[Anonymization], columns: Columns) -> Iterator[Diagnostic]:
     """Once for a policy: the ends of ranges are values of respondents, unless bounds are public."""
     for way in ways:
+        if way.algorithm == MDAV:
+            continue
         ranged = [
             columns[reference.iri].name
             for reference in way.quasi_identifiers

@@ -410,6 +410,19 @@ def test_means_have_no_ends_to_note() -> None:
         assert [note.code for note in lint(asked, FACTS)] == codes
 
 
+def test_microaggregation_has_no_ends_to_note_and_is_of_numbers_and_dates() -> None:
+    facts = replace(FACTS, columns=(*COLUMNS, ColumnFacts("on", datatype="date")))
+    asked = anonymizing(
+        algorithm="mdav",
+        quasi_identifiers=(column("age"), column("on"), column("city", 33), column("seen", 34)),
+    )
+    assert lint(asked, facts) == ()
+    assert errors(check_dataset(asked, facts)) == [("P612", 33), ("P612", 34)]
+    median = parameter("outputForm", Text("median"), "on")
+    ranged = anonymizing(quasi_identifiers=(column("age"), column("on")), parameters=(median,))
+    assert errors(check_dataset(ranged, facts)) == []
+
+
 def test_a_key_that_is_published() -> None:
     keyed = {"sensitive": (column("id", 26),), "identifiers": ()}
     assert shown(lint(anonymizing(**keyed), FACTS)) == [("P606", 26), ("P609", 26)]

@@ -62,7 +62,7 @@ def mean_label(table: People, rows: list[int]) -> str:
     return f"[~{mean.quantize(Decimal(1), ROUND_HALF_EVEN) + 0}{'|' * (len(present) < len(ages))}]"
 
 
-@settings(max_examples=examples(20, full=400), suppress_health_check=SLOW, deadline=None)
+@settings(max_examples=examples(8, full=400), suppress_health_check=SLOW, deadline=None)
 @given(people(), st.sampled_from(WORDS), st.sampled_from([NUMBERS, ("age",)]), st.data())
 def test_each_figure_is_held_by_enough_and_neither_order_nor_fragments_matter(
     table: People, words: dict[str, str], columns: tuple[str, ...], data: st.DataObject
