@@ -349,7 +349,7 @@ _ANONYMIZE = (
        scope=Scope.EITHER, implemented=True),
     _s("labelBounds", "whether a range's ends are values of the class, or come from public bounds and cuts",
        _EQ, Range.NAME, names=("observed", "region"), methods=_CLASSES | _MASKING,
-       algorithms=frozenset({"mondrian", "incognito", "mdav", "generalization", "global-recoding"}),
+       algorithms=frozenset({"mondrian", "incognito", "generalization", "global-recoding"}),
        scope=Scope.EITHER, implemented=True),
     _s("column", "the column that a parameter applies to", _EQ, Range.COLUMN, scope=Scope.COLUMN,
        implemented=True),
