@@ -101,10 +101,10 @@ class _Grouping:
         blocks = np.split(order, np.flatnonzero(np.diff(block_of[order])) + 1)
         if len(self._problem.attributes) > 1:
             return distant_groups(self._points, self._rows, blocks, self._people, self._k)
-        found = [(number, group) for number, items in enumerate(blocks) for group in self._on_a_line(items)]
-        items, rows = (np.concatenate(column) for column in zip(*(g for _, g in found), strict=True))
-        groups = np.repeat(np.arange(len(found)), [len(items) for _, (items, _) in found])
-        return Groups(items, groups, rows, np.array([number for number, _ in found]))
+        parts = [(number, group) for number, items in enumerate(blocks) for group in self._on_a_line(items)]
+        items, rows = (np.concatenate(column) for column in zip(*(g for _, g in parts), strict=True))
+        groups = np.repeat(np.arange(len(parts)), [len(items) for _, (items, _) in parts])
+        return Groups(items, groups, rows, np.array([number for number, _ in parts]))
 
     def _on_a_line(self, items: Integers) -> Iterator[tuple[Integers, Integers]]:
         """The groups of some items: which they have, and how many rows of each."""

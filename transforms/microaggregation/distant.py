@@ -136,11 +136,11 @@ def distant_groups(
         people: who is in which tuples; None: each row is another person.
         k: at least 1.
     """
-    found: list[tuple[Integers, ...]] = []
+    pieces: list[tuple[Integers, ...]] = []
     for first, some in _side_by_side(blocks):
         search = _Search(points, rows, some, people)
-        found += [(first + block, turn, items, taken) for block, turn, items, taken in search.groups(k)]
-    block, turn, items, taken = (np.concatenate(column) for column in zip(*found, strict=True))
+        pieces += [(first + block, turn, items, taken) for block, turn, items, taken in search.groups(k)]
+    block, turn, items, taken = (np.concatenate(column) for column in zip(*pieces, strict=True))
     order = np.lexsort((items, turn, block))
     block, turn, items, taken = (column[order] for column in (block, turn, items, taken))
     is_new = np.ones(len(order), np.bool_)
