@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.plan.known_columns import DescribedColumns
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.withdrawn import Withdrawn
 
@@ -15,3 +16,5 @@ class BoundPopulation:
     table: StagedTable
     withdrawn: Withdrawn
     """Whose rows are left out."""
+    columns: DescribedColumns
+    """All columns of the data."""

@@ -9,10 +9,11 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.binding.binding import check_named_alike
 from smalti.engine.binding.bound_population import BoundPopulation
 from smalti.engine.binding.run_request import RunRequest
+from smalti.engine.binding.withheld_columns import DeniedOnDataError, declared_columns, described_columns
+from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.plan.phase import Phase
 from smalti.engine.registry.authority import prohibitions_on
 from smalti.engine.registry.registry import Registry
-from smalti.engine.registry.submissions import Submission
 from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.disk import private_folder
 from smalti.errors import UsageError
@@ -57,6 +58,7 @@ def bound_population(
     Raises:
         UsageError: permission and request do not fit together, or the submitter may not bind it.
         DataError, BackendError: as for the target.
+        DeniedOnDataError: a policy prohibits a column that only the population's description names.
     """
     iri = population_of(permission)
     if iri is None:
@@ -85,13 +87,17 @@ def bound_population(
         )
     _check_authority(request, registry, iri)
     source = brought(iri, request.population, workspace.with_name("population-input"), phase)
+    reason = prohibited_population(request, registry, permission, declared_columns(source))
+    if reason is not None:
+        raise DeniedOnDataError(reason)
     phase("read population")
     place = private_folder(workspace.with_name("population"))
     with closing(backend.open(source, place)) as table:
         if request.party is not None and registry.exists:
             check_named_alike(registry, source, table.contents, request.submitter)
         withdrawn = registry.withdrawals.of(iri, None, at=registry.withdrawals.moment())
-        yield BoundPopulation(source, table, withdrawn)
+        columns = described_columns(source, table.contents.header, request.owner or request.party)
+        yield BoundPopulation(source, table, withdrawn, columns)
 
 
 def _check_authority(request: RunRequest, registry: Registry, iri: IRI) -> None:
@@ -114,15 +120,28 @@ def _check_authority(request: RunRequest, registry: Registry, iri: IRI) -> None:
 
 
 def prohibited_population(
-    request: RunRequest, registry: Registry, permission: Permission, submission: Submission
+    request: RunRequest, registry: Registry, permission: Permission, columns: KnownColumns = NO_COLUMNS
 ) -> Reason | None:
     """A prohibition on the population table, or a part of it, that applies to a run.
 
     A permission of its own is not needed: who submits the policy owns the table. Its owners' prohibitions
     stand all the same (semantics of authority).
+
+    Args:
+        request: of the run.
+        registry: what is known; it is only read.
+        permission: names the population table.
+        columns: what its description tells of its columns, where it has been read.
     """
     iri = population_of(permission)
     if iri is None or request.party is None:
         return None
-    asked = DecisionRequest(party=request.party, action=ANONYMIZE, targets=(iri,), purpose=request.purpose)
-    return next(iter(prohibitions_on(registry, asked, submission)), None)
+    asked = DecisionRequest(
+        party=request.party,
+        action=ANONYMIZE,
+        targets=(iri,),
+        purpose=request.purpose,
+        columns=columns.iris,
+        renamed=columns.renamed,
+    )
+    return next(iter(prohibitions_on(registry, asked, request.submission)), None)

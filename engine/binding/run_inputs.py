@@ -52,6 +52,8 @@ class RunInput:
     """Of the columns that the data has."""
     columns: DescribedColumns | None = None
     """All columns of the data."""
+    population_columns: DescribedColumns | None = None
+    """All columns of the population table; None where there is none."""
 
     @property
     def is_output(self) -> bool:
@@ -62,7 +64,9 @@ class RunInput:
         """The same, with the population table that respondents come from as a second input."""
         circumstances = replace(self.circumstances, population=population)
         inputs = (*self.inputs, Input(population.source.target, None))
-        return replace(self, inputs=inputs, circumstances=circumstances)
+        return replace(
+            self, inputs=inputs, circumstances=circumstances, population_columns=population.columns
+        )
 
 
 @dataclass(frozen=True, slots=True)

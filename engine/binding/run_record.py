@@ -119,6 +119,7 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         permitted=_permitted(under),
         binds_as_owner=under.binds_as_owner,
         input_table=run_input.columns,
+        population_table=run_input.population_columns,
         replaces=request.replaces,
         takes_over=under.takes_over,
     )

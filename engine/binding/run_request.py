@@ -18,6 +18,7 @@ from smalti.engine.plan.published_columns import PublishedColumn
 from smalti.engine.plan.reading import ReadingChoices, reading_of
 from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import TargetVersion
+from smalti.engine.registry.submissions import Submission
 from smalti.engine.tables.addresses import Location
 from smalti.errors import InternalError, UsageError
 from smalti.policy.decide.decision import Decision, Fact, Stated
@@ -129,6 +130,14 @@ class RunRequest:
     @property
     def submitter(self) -> IRI:
         return self.owner or self.asker
+
+    @property
+    def submission(self) -> Submission:
+        """The policy, as whoever submits it does."""
+        submitted = self.document
+        return Submission(
+            submitted.policy, self.submitter, submitted.document, submitted.signature, self.replaces
+        )
 
 
 def counted_columns(plan: AnyPlan | None, warnings: Sequence[str]) -> str:

@@ -63,11 +63,10 @@ def recorded_columns(connection: Connection, target: IRI) -> RecordedColumns:
         columns = tuple((str(column["name"]), IRI(column["iri"])) for column in json.loads(text)["columns"])
         whole.update({DescribedColumns(columns, None)} if columns else ())
     for plan, version in connection.execute(plans):
-        if _is_population(plan, target):
-            continue  # its columns are none of this plan's
-        of_plan, is_whole = _columns_read(plan)
+        is_population = _is_population(plan, target)
+        of_plan, is_whole = ((), False) if is_population else _columns_read(plan)  # they are the target's
         read.update(of_plan)
-        described = json.loads(version).get("input_table")
+        described = json.loads(version).get("population_table" if is_population else "input_table")
         if described is not None:
             columns = tuple((str(name), IRI(iri)) for name, iri in described["columns"])
             whole.add(DescribedColumns(columns, IRI(described["said_by"])))

@@ -48,6 +48,7 @@ class _Details:
     input_table: DescribedColumns | None = None
     issuer: IRI | None = None
     """Whose word the policy was, which names the output."""
+    population_table: DescribedColumns | None = None
 
 
 def check_record(connection: Connection, facts: Facts, record: NewVersion) -> None:
@@ -225,6 +226,7 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
         record.rule_purposes,
         record.input_table,
         record.issuer,
+        record.population_table,
     )
     values = {name: getattr(record, name) for name in _PLAIN}
     added = insert(db.versions).values(
@@ -291,6 +293,7 @@ def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersi
         columns=details.columns,
         respondent=details.respondent,
         input_table=details.input_table,
+        population_table=details.population_table,
         created_at=to_time(row.created_at),
         report=report_from_json(row.report, recorded_kind(row.plan)),
         number=row.number,

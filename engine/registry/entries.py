@@ -159,6 +159,8 @@ class VersionFacts:
     input_table: DescribedColumns | None = None
     """All columns that the input had, also those that the plan does not read; None: it was recorded by an
     earlier smalti."""
+    population_table: DescribedColumns | None = None
+    """The same of the population table; None: there was none, or it was recorded by an earlier smalti."""
 
     @property
     def recorded_plan(self) -> RecordedPlan:

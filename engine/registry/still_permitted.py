@@ -1,8 +1,8 @@
 """Whether a run is still permitted when it is recorded: what owners take back meanwhile counts."""
 
-from smalti.engine.plan.known_columns import known_spelling
+from smalti.engine.plan.known_columns import NO_COLUMNS, known_columns, known_spelling
 from smalti.engine.plan.plan import ModelFormat
-from smalti.engine.registry.authority import decide_as
+from smalti.engine.registry.authority import decide_as, prohibitions_on
 from smalti.engine.registry.entries import NewVersion, Permitted
 from smalti.engine.registry.questions import Judge
 from smalti.engine.registry.registry import Registry
@@ -36,6 +36,7 @@ def check_still_permitted(registry: Registry, record: NewVersion) -> None:
     request = _request_of(record) if permitted is None else permitted.request
     by, replaces = record.issuer, record.replaces
     submission = Submission(policy, by, record.document, record.signature, replaces)
+    _check_populations(registry, record, request, submission)
     with registry.snapshot() as snapshot:
         judge = Judge(registry, snapshot, explain=False, asks_charges=False)
         decision = decide_as(judge, request, submission, frozenset())
@@ -57,6 +58,28 @@ def check_still_permitted(registry: Registry, record: NewVersion) -> None:
     ):
         text = "its owners have changed, and which of its columns are prohibited is no longer known"
         raise _no_longer(record, Reason(text))
+
+
+def _check_populations(
+    registry: Registry, record: NewVersion, request: Request, submission: Submission
+) -> None:
+    """Refuse where a prohibition applies by now to an input that the decision was not about."""
+    described = record.population_table
+    for source in record.inputs:
+        if source.iri in request.targets:
+            continue
+        columns = NO_COLUMNS if described is None else known_columns(source.iri, described.columns)
+        asked = Request(
+            party=request.party,
+            action=request.action,
+            targets=(source.iri,),
+            purpose=request.purpose,
+            time=request.time,
+            columns=columns.iris,
+            renamed=columns.renamed,
+        )
+        if reasons := prohibitions_on(registry, asked, submission):
+            raise _no_longer(record, *reasons)
 
 
 def _withholds_no_more(grant: Grant, permitted: Permitted) -> bool:

@@ -49,7 +49,7 @@ def decided(
     if not decision.is_permitted:
         return decision, None
     granted = replace(_granted(request, decision), columns=columns)
-    reason = prohibited_population(request, registry, granted.permission, _submission(request))
+    reason = prohibited_population(request, registry, granted.permission)
     if reason is not None:
         return deny_afterwards(registry, decision, reason), None
     return decision, granted
@@ -139,18 +139,10 @@ def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> D
         agreed=request.stated.agreed,
         understands_limits=True,  # a run keeps to rows, columns and duties of its grant, or is refused
     )
-    decision = decide(registry, asked, submission=_submission(request))
+    decision = decide(registry, asked, submission=request.submission)
     if decision.is_permitted:
         return decision
     return replace(decision, reasons=(*decision.reasons, *map(Reason, request.stands_for)))
-
-
-def _submission(request: RunRequest) -> Submission:
-    """The policy of a request, as whoever submits it does."""
-    submitted = request.document
-    return Submission(
-        submitted.policy, request.submitter, submitted.document, submitted.signature, request.replaces
-    )
 
 
 def _described_columns(request: RunRequest) -> KnownColumns:

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from tables import covers, write_csv
 
 import smalti
+from smalti.engine.binding.run_request import Watch
 from smalti.engine.plan.plan import OutputFormat, Plan
+from smalti.engine.registry.review import reviews
 from smalti.engine.verify.population import OriginalPopulation
 from smalti.engine.verify.verifier import Original, Output, verify_run
 from smalti.errors import GuaranteeError, SmaltiError
@@ -368,6 +370,57 @@ def test_what_the_policy_itself_prohibits_about_the_population_holds(part: str, 
     denied = run(tmp_path, K_MAP, document=document)
     assert not denied.decision.is_permitted
     assert any("a prohibition on" in reason.text for reason in denied.decision.reasons)
+
+
+DECLARED = "http://terms.org/city"
+
+
+def describe_population(folder: Path) -> None:
+    column = {"name": "city", "titles": "city", "propertyUrl": DECLARED}
+    described = {
+        "@context": "http://www.w3.org/ns/csvw",
+        "url": "all.csv",
+        "tableSchema": {"columns": [column]},
+    }
+    (folder / "all.csv-metadata.json").write_text(json.dumps(described))
+
+
+def test_a_prohibited_column_has_the_iri_that_the_populations_description_declares(tmp_path: Path) -> None:
+    some_people(tmp_path)
+    describe_population(tmp_path)
+    document = policy(tmp_path, K_MAP)
+    document.write_text(document.read_text() + f"prohibit:\n  - action: use\n    target: {DECLARED}\n")
+    denied = run(tmp_path, K_MAP, document=document)
+    assert not denied.decision.is_permitted
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_column_of_a_population_is_known_by_what_earlier_runs_called_it(tmp_path: Path) -> None:
+    some_people(tmp_path)
+    describe_population(tmp_path)
+    assert run(tmp_path, K_MAP).decision.is_permitted
+    prohibit(tmp_path, DECLARED)
+    (review,) = reviews(smalti.Registry.open(tmp_path / "registry.sqlite"))
+    assert any("prohibits the use of a column" in reason for reason in review.reasons)
+    (tmp_path / "all.csv-metadata.json").unlink()
+    assert not run(tmp_path, K_MAP, out=tmp_path / "again").decision.is_permitted
+
+
+@pytest.mark.parametrize("part", ["", "/age", None], ids=["all", "age", "declared"])
+def test_what_is_prohibited_of_the_population_during_a_run_is_not_published(
+    part: str | None, tmp_path: Path
+) -> None:
+    class Prohibiting(Watch):
+        def phase(self, name: str) -> None:
+            if name == "register":
+                prohibit(tmp_path, DECLARED if part is None else EVERYBODY + part)
+            super().phase(name)
+
+    some_people(tmp_path)
+    describe_population(tmp_path)
+    with pytest.raises(SmaltiError, match="no longer permitted: a prohibition on"):
+        run(tmp_path, K_MAP, watch=Prohibiting())
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_prohibition_for_another_purpose_does_not_apply(tmp_path: Path) -> None:
