@@ -12,6 +12,7 @@ from pathlib import Path
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.capability import PlanFigures, capability_of
+from smalti.engine.binding.population import population_of
 from smalti.engine.binding.run_request import PolicyDocument, Query, RunRequest
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.known_columns import NO_COLUMNS
@@ -30,7 +31,7 @@ from smalti.policy.findings.render import render_human
 from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Number, Policy
 from smalti.policy.read.parse import ParsedDocument, json_ld_document, parse_all
-from smalti.vocab.terms import IRI
+from smalti.vocab.terms import ANONYMIZE, IRI
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,7 @@ def _run(
     decision = authorize(asked, policies, hierarchies, owners=case.owners)
     failures = list(_decision_failures(case, decision))
     if case.expectation.plan is not None and not failures:
+        failures += _population_failures(case, case.expectation.plan, decision, policies, hierarchies)
         failures += _plan_failures(case, case.expectation.plan, decision, documents, backend)
     return CaseResult(case.name, tuple(failures), decision)
 
@@ -156,6 +158,35 @@ def _decision_failures(case: Case, decision: Decision) -> Iterator[str]:
 
 def _listed(uids: frozenset[IRI]) -> str:
     return ", ".join(f"`{uid}`" for uid in sorted(uids)) or "none"
+
+
+def _population_failures(
+    case: Case,
+    expected: ExpectedPlan,
+    decision: Decision,
+    policies: tuple[Policy, ...],
+    hierarchies: Hierarchies,
+) -> Iterator[str]:
+    """That a run is denied by a prohibition on the population table."""
+    iri = population_of(decision.grants[0].permission) if decision.grants else None
+    if iri is None or expected.population is None:
+        return
+    granted = decision.grants[0].policy
+    document = PolicyDocument(granted, b"", granted.where.document)
+    bound = replace(_run_request(document, case, expected.population), target=iri)
+    columns = described_columns(bound)
+    asked = Request(
+        party=case.request.party,
+        action=ANONYMIZE,
+        targets=(iri,),
+        purpose=case.request.purpose,
+        time=case.request.time,
+        columns=columns.iris,
+        renamed=columns.renamed,
+    )
+    considered = authorize(asked, policies, hierarchies, explain=True, owners=case.owners).considered
+    if any(report.kind == "prohibition" and report.applies for report in considered):
+        yield f"expected a plan, but a run of it is denied: a prohibition on `{iri}` applies"
 
 
 def _plan_failures(

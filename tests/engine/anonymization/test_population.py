@@ -13,6 +13,7 @@ import pytest
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from shell import smalti as cli
 from tables import covers, write_csv
 
 import smalti
@@ -421,6 +422,27 @@ def test_what_is_prohibited_of_the_population_during_a_run_is_not_published(
     with pytest.raises(SmaltiError, match="no longer permitted: a prohibition on"):
         run(tmp_path, K_MAP, watch=Prohibiting())
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("forbidden", [None, EVERYBODY, EVERYBODY + "/age", DECLARED])
+def test_a_policy_test_expects_no_plan_that_the_population_denies(
+    forbidden: str | None, tmp_path: Path
+) -> None:
+    some_people(tmp_path)
+    describe_population(tmp_path)
+    document = policy(tmp_path, K_MAP)
+    if forbidden is not None:
+        document.write_text(document.read_text() + f"prohibit:\n  - action: use\n    target: {forbidden}\n")
+    asked = {"party": PARTY, "action": "anonymize", "target": SICK, "purpose": "statistical"}
+    expected = {"effect": "permit", "plan": {"data": "sick.csv", "population": "all.csv"}}
+    cases = {
+        "policies": ["policy.yaml"],
+        "tests": [{"name": "run", "request": asked, "expect": expected}],
+    }
+    (tmp_path / "tests.json").write_text(json.dumps(cases))
+    done = cli("test", str(tmp_path / "tests.json"), cwd=tmp_path)
+    assert done.code == (forbidden is not None)
+    assert ("a prohibition on `http://org/all` applies" in done.out + done.err) == (forbidden is not None)
 
 
 def test_a_prohibition_for_another_purpose_does_not_apply(tmp_path: Path) -> None:
