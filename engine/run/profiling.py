@@ -4,8 +4,8 @@ The counts are figures about the data: they are shown, and never written. No val
 """
 
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -111,6 +111,43 @@ def profiled(data: Location, nulls: Sequence[str] = (), *, has_header: bool = Fa
         DataError: it cannot be read, or seems to have no header.
         BackendError: the machine, or a server.
     """
+    with looked_at(data, nulls, has_header=has_header) as table:
+        return table.profile
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """A table that is open, with its profile."""
+
+    profile: Profile
+    description: Description
+    relations: LocalRelations
+
+    def texts(self, places: Sequence[int]) -> pa.Table:
+        """The texts of some columns, row by row, in any order; null where there is no value."""
+        names = ", ".join(f"c{place}" for place in places)
+        return self.relations.take(f"SELECT {names} FROM {_COPY}")
+
+
+@contextmanager
+def looked_at(
+    data: Location,
+    nulls: Sequence[str] = (),
+    *,
+    has_header: bool = False,
+    check: Callable[[Sequence[str], Description], None] = lambda _names, _description: None,
+) -> Iterator[LookedAt]:
+    """A table while it is open for more looks at it.
+
+    Args:
+        data: as of `profiled`.
+        nulls: as of `profiled`.
+        has_header: as of `profiled`.
+        check: called with the names of the columns and the description, before values are looked at.
+
+    Raises:
+        SmaltiError: as `profiled`, and what `check` raises.
+    """
     if isinstance(data, StoredObject):
         raise UsageError(
             "data",
@@ -133,22 +170,24 @@ def profiled(data: Location, nulls: Sequence[str] = (), *, has_header: bool = Fa
             source = canonical(original, folder / "input")
         with with_proposals(source.paths):
             contents = inspect(source)
+        check(contents.header, source.description)
         with closing(LocalRelations(folder)) as relations:
             relations.copy_texts(_COPY, source, contents)
             columns = tuple(_columns(source, contents, relations))
-    description = source.description
-    return Profile(
-        columns,
-        contents.rows,
-        file,
-        source.table,
-        proposal,
-        tuple(nulls),
-        description.source,
-        description.one_row_each or description.respondent is not None,
-        source.mixed,
-        served,
-    )
+            description = source.description
+            profile = Profile(
+                columns,
+                contents.rows,
+                file,
+                source.table,
+                proposal,
+                tuple(nulls),
+                description.source,
+                description.one_row_each or description.respondent is not None,
+                source.mixed,
+                served,
+            )
+            yield LookedAt(profile, description, relations)
 
 
 def _described(source: Source, nulls: Sequence[str], *, has_header: bool) -> tuple[Source, Proposal | None]:

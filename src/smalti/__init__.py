@@ -3,6 +3,7 @@
 A data owner writes an ODRL policy; smalti checks it, compiles it into a plan, runs the plan, re-measures
 the output, and records it as a new object that later policies can authorize.
 
+    assess       what tells the people of a table apart, before there is a policy
     init         a description and a policy to edit, from a table
     check        every finding about a policy document
     load_policy  a policy from a file
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         Scaffold,
         Trial,
         Watch,
+        assess,
         authorize,
         budget,
         check,
@@ -91,6 +93,7 @@ __all__ = [
     "Trial",
     "Watch",
     "__version__",
+    "assess",
     "authorize",
     "budget",
     "check",

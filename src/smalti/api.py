@@ -16,6 +16,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from smalti.assessing import assess
 from smalti.binding import binding_of
 from smalti.budgeting import budget, forecast
 from smalti.deciding import DEFAULT_REGISTRY, AnyPath, decide, using
@@ -82,6 +83,7 @@ __all__ = [
     "Scaffold",
     "Trial",
     "Watch",
+    "assess",
     "authorize",
     "budget",
     "check",

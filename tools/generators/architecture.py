@@ -25,8 +25,8 @@ FLOORS: Final = {
         "lint": 6, "say": 7,
     },
     "transforms": {
-        "loss": 1, "partitions": 1, "values": 1, "noise": 2, "requirements": 2, "learning": 3,
-        "improving": 2, "mondrian": 3, "lattice": 4, "microaggregation": 4, "auditing": 4,
+        "loss": 1, "partitions": 1, "uniqueness": 1, "values": 1, "noise": 2, "requirements": 2,
+        "improving": 2, "learning": 3, "mondrian": 3, "lattice": 4, "microaggregation": 4, "auditing": 4,
         "attacks": 5, "membership": 5,
     },
 }  # fmt: skip

@@ -23,13 +23,13 @@ def new(private: str, public: str) -> int:
     from smalti.engine.registry.signatures import new_key
 
     for file, content in zip((private, public), new_key(), strict=True):
-        _write_new(file, content)
+        write_new(file, content)
     click.echo(f"created: {private}, {public}")
     return 0
 
 
-def _write_new(file: str, content: bytes) -> None:
-    """A new file that its owner alone can read."""
+def write_new(file: str, content: bytes) -> None:
+    """Write a new file that its owner alone can read."""
     import os
 
     from smalti.errors import UsageError

@@ -8,7 +8,7 @@ import click
 from smalti.cli.settings import AdvancedOption
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Policies": ("init", "check", "fmt", "test", "offer"),
+    "Policies": ("assess", "init", "check", "fmt", "test", "offer"),
     "Runs": ("plan", "try", "run"),
     "Results": ("targets", "verify", "estimate", "budget"),
     "Registry": ("decide", "policy", "keys", "vocabulary"),

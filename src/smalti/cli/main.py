@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from smalti.cli import assessing as cli_assessing
 from smalti.cli import audit as cli_audit
 from smalti.cli import budget as cli_budget
 from smalti.cli import keys as cli_keys
@@ -95,7 +96,7 @@ def cli(ctx: click.Context, settings: str | None, no_settings: bool) -> None:
 
 
 for _command in (
-    cli_scaffolding.init,
+    cli_assessing.assess, cli_scaffolding.init,
     cli_language.check, cli_language.fmt, cli_language.offer, cli_language.test, cli_language.decide,
     cli_runs.plan, cli_trying.try_, cli_runs.run, cli_runs.verify, cli_runs.estimate,
     cli_registry.policy, cli_keys.keys, cli_registry.targets, cli_vocabulary.vocabulary,

@@ -25,9 +25,10 @@ _ROLES = (
 )
 
 
-def _columns_option(
+def columns_option(
     option: str, name: str, help_: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option that names columns of a role."""
     return click.option(option, name, multiple=True, metavar="COLUMN", help=f"{help_}; may be repeated.")
 
 
@@ -41,10 +42,10 @@ def _columns_option(
 )
 @click.option("--respondent", metavar="COLUMN", help="The column that tells people apart.")
 @click.option("--one-row-each", is_flag=True, help="Each row is about another person.")
-@_columns_option("--quasi-identifier", "quasi_identifiers", "What others may know of a person: generalised")
-@_columns_option("--sensitive", "sensitive", "What nobody should learn of a person: kept")
-@_columns_option("--identifier", "identifiers", "What names a person: dropped")
-@_columns_option("--release", "released", "Published as it is, on your responsibility")
+@columns_option("--quasi-identifier", "quasi_identifiers", "What others may know of a person: generalised")
+@columns_option("--sensitive", "sensitive", "What nobody should learn of a person: kept")
+@columns_option("--identifier", "identifiers", "What names a person: dropped")
+@columns_option("--release", "released", "Published as it is, on your responsibility")
 @click.option(
     "--k", type=click.IntRange(2), metavar="N", help="People in each class, at least.  [default: 5]"
 )

@@ -1,0 +1,1 @@
+"""What tells people apart: combinations of values, the risks that follow, and what a sample says."""
