@@ -331,10 +331,17 @@ def _texts(table: LookedAt, names: Sequence[str], respondent: str | None) -> pa.
 
 def _people(columns: Sequence[pa.ChunkedArray], texts: pa.Table, respondent: str | None) -> People:
     numbered = [_numbers(column) for column in columns]
-    who = None if respondent is None else _numbers(texts.column(texts.num_columns - 1))[0] - 1
-    return People(
-        tuple(numbers for numbers, _ in numbered), tuple(size for _, size in numbered), who, texts.num_rows
-    )
+    sizes = tuple(size for _, size in numbered)
+    who = _respondents(texts, respondent)
+    if who is None:
+        return People(tuple(numbers for numbers, _ in numbered), sizes, None, texts.num_rows)
+    order = np.argsort(who, kind="stable")
+    return People(tuple(numbers[order] for numbers, _ in numbered), sizes, who[order], texts.num_rows)
+
+
+def _respondents(texts: pa.Table, respondent: str | None) -> Integers | None:
+    """The respondents in the last column, numbered from 0; None where each row is another."""
+    return None if respondent is None else _numbers(texts.column(texts.num_columns - 1))[0] - 1
 
 
 def _numbers(column: pa.ChunkedArray) -> tuple[Integers, int]:
@@ -377,7 +384,7 @@ def _linked(
     sizes = tuple(size for _, size in numbered)
 
     def side(texts: pa.Table, rows: slice) -> People:
-        who = None if respondent is None else _numbers(texts.column(texts.num_columns - 1))[0] - 1
+        who = _respondents(texts, respondent)
         return People(tuple(numbers[rows] for numbers, _ in numbered), sizes, who, texts.num_rows)
 
     result = linked_risks(

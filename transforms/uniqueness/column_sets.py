@@ -35,7 +35,7 @@ class People:
     columns: tuple[Integers, ...]
     sizes: tuple[int, ...]
     respondents: Integers | None
-    """By row, from 0, without gaps; None where each row is another respondent."""
+    """By row, from 0, without gaps, best in ascending order; None where each row is another respondent."""
     rows: int
 
     @property
@@ -190,8 +190,10 @@ def _figures(
         by_rarest = np.bincount(held)
         by_rarest = by_rarest * np.arange(len(by_rarest))
     else:
-        each = np.unique(numbers * count + people.respondents)
-        held_by, who = each // count, each % count
+        # Quick where rows are in the order of respondents; `np.unique` takes many times as long.
+        each = np.sort(people.respondents * size + numbers, kind="stable")
+        each = each[np.diff(each, prepend=-1) > 0]
+        who, held_by = each // size, each % size
         counts = np.bincount(held_by)
         held = counts[counts > 0].astype(np.int64)
         facts = len(each)

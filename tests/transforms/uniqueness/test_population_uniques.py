@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
+import adult_like
 import pytest
 
 from smalti.transforms.uniqueness.population_uniques import CONFIRMED, UniquesBetween, population_uniques
@@ -99,3 +100,19 @@ def test_where_the_model_is_not_confirmed_it_says_nothing() -> None:
     assert uniques(population) < CONFIRMED * len(population)
     assert said(random.Random(1).sample(population, 2_000), len(population)).pitman is None
     assert said(range(50), 100).pitman is None, "in the sample all are unique: any theta fits"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [2, 4, 6, 8])
+def test_bounds_hold_for_invented_people_that_are_thinned_to_a_tenth(columns: int) -> None:
+    """As `benchmarks/thinning.py` does with the real data set, which is not committed."""
+    names = list(adult_like.COLUMNS[:columns])
+    table = adult_like.columns(32_561, seed=7)
+    population = list(zip(*(table[name] for name in names), strict=True))
+    drawn, truth = random.Random(5), uniques(population)
+    bounds = [said(drawn.sample(population, 3_256), len(population)) for _ in range(10)]
+    assert sum(bound.least <= truth <= bound.most for bound in bounds) >= 9
+    guesses = [bound.pitman for bound in bounds if bound.pitman is not None]
+    if truth > 1.5 * CONFIRMED * len(population):
+        assert guesses
+        assert all(math.isclose(guess, truth, rel_tol=0.5) for guess in guesses)
