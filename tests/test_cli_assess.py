@@ -120,6 +120,16 @@ def test_the_journalist_needs_a_population(tmp_path: Path) -> None:
     assert found["journalist"]["highestRisk"] < found["together"]["prosecutor"]["highestRisk"]
 
 
+def test_texts_for_missing_values_are_those_of_the_population_too(tmp_path: Path) -> None:
+    place = table(tmp_path, "a,b\n1,k.A.\n2,x\n")
+    (tmp_path / "p.csv").write_text("a,b\n1,\n2,x\n2,x\n1,k.A.\n", encoding="utf-8")
+    known = ["--one-row-each", "--quasi-identifier", "b", "--population", "p.csv"]
+    found = report(place, *known, "--null", "k.A.", cwd=tmp_path)
+    assert found["journalist"] == {
+        "atRisk": 2, "shareAtRisk": 1, "highestRisk": 0.5, "averageRisk": 0.5,
+    }  # fmt: skip
+
+
 def test_a_sample_says_bounds_of_its_population(tmp_path: Path) -> None:
     data = EXAMPLES / "contraceptive.csv"
     found = report(data, "--one-row-each", "--sample-of", "3000", cwd=tmp_path)["populationUniques"]

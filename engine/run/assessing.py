@@ -374,7 +374,7 @@ def _linked(
         ])  # fmt: skip
 
     mine = _texts(table, names, respondent)
-    with looked_at(population, check=check) as opened:
+    with looked_at(population, table.profile.nulls, check=check) as opened:
         theirs = _texts(opened, names, respondent)
     both = [
         pa.chunked_array([*mine.column(place).chunks, *theirs.column(place).chunks], pa.string())

@@ -57,7 +57,7 @@ def assess(  # noqa: PLR0913 (each is a question)
         threshold: the risk that is still accepted, above 0 and below 1.
         population: a table of all people that those of the data come from, with the quasi-identifiers.
         sample_of: how many people there are, of whom those of the data were drawn at random.
-        null: texts that say that there is no value.
+        null: texts that say that there is no value, also in the population.
         header: True: the first record of a CSV file names the columns, though it does not look so.
 
     Raises:
