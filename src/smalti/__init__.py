@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from smalti.api import (
         IRI,
+        Assessment,
         Choices,
         Decision,
         Diagnostic,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IRI",
+    "Assessment",
     "Choices",
     "Decision",
     "Diagnostic",

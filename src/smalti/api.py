@@ -31,6 +31,7 @@ from smalti.engine.run import explain as explanations
 from smalti.engine.run import plans
 from smalti.engine.run import recheck as rechecking
 from smalti.engine.run import run as _engine
+from smalti.engine.run.assessing import Assessment
 from smalti.engine.run.engines import EngineName, make_backend
 from smalti.engine.run.recheck import Recheck
 from smalti.engine.run.trial import Trial
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_REGISTRY",
     "IRI",
+    "Assessment",
     "Choices",
     "Decision",
     "Diagnostic",
