@@ -5,6 +5,7 @@ from dataclasses import replace
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.binding import check_binding
+from smalti.engine.binding.bound_population import BoundPopulation
 from smalti.engine.binding.candidate_permissions import candidate_permissions
 from smalti.engine.binding.capability import Compiled, capability_of
 from smalti.engine.binding.mixed_cells import notices_of_mixed_cells
@@ -158,6 +159,7 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Gr
             obstacle = _obstacle(request, registry, compiled, table, granted)
         else:
             notices += _own_prohibitions(request, registry, source, table, plan)
+            notices += _own_prohibitions_of_population(request, run_input.circumstances.population)
             notices += notices_below(request, registry, declared_columns(source))
         with_counts = request.party is None or binds_as_owner(request, registry)
         if with_counts:  # whether a cell is of another type may be one person's: others see the plan alone
@@ -230,6 +232,25 @@ def _own_prohibitions(
             text = f"where the prohibition `{rule.uid}` applies, a run is denied: {reason.text}"
             notices.append(Notice(text, is_of_data=True))
     return tuple(notices)
+
+
+def _own_prohibitions_of_population(
+    request: RunRequest, population: BoundPopulation | None
+) -> tuple[Notice, ...]:
+    """Warn of the policy's own prohibitions on its population table, or on a column of it."""
+    if population is None or request.document.policy.conflict is ConflictStrategy.PERMIT:
+        return ()
+    table, declared = population.source.target, declared_columns(population.source).iris
+    return tuple(
+        Notice(
+            f"where the prohibition `{rule.uid}` applies, a run is denied: it is about the population"
+            f" table, `{asset.iri}`",
+            is_of_data=True,
+        )
+        for rule in request.document.policy.prohibitions
+        for asset in rule.targets
+        if asset.iri == table or is_column_of(table, asset.iri) or normalised_column(asset.iri) in declared
+    )
 
 
 def notices_below(request: RunRequest, registry: Registry, columns: KnownColumns) -> tuple[Notice, ...]:

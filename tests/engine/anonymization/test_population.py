@@ -373,6 +373,19 @@ def test_what_the_policy_itself_prohibits_about_the_population_holds(part: str, 
     assert any("a prohibition on" in reason.text for reason in denied.decision.reasons)
 
 
+@pytest.mark.parametrize("part", ["", "/age"], ids=["all", "age"])
+def test_a_plan_for_nobody_warns_of_what_the_policy_prohibits_about_the_population(
+    part: str, tmp_path: Path
+) -> None:
+    some_people(tmp_path)
+    document = policy(tmp_path, K_MAP)
+    document.write_text(
+        document.read_text() + f"prohibit:\n  - action: use\n    target: {EVERYBODY}{part}\n"
+    )
+    planned = smalti.plan(document, data={SICK: tmp_path / "sick.csv"}, population=tmp_path / "all.csv")
+    assert any(f"the population table, `{EVERYBODY}{part}`" in warning for warning in planned.warnings)
+
+
 DECLARED = "http://terms.org/city"
 
 
