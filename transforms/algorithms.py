@@ -7,10 +7,10 @@ from smalti.transforms.base import Transform
 from smalti.transforms.lattice.algorithm import FullDomainGeneralisation
 from smalti.transforms.microaggregation.algorithm import Microaggregation
 from smalti.transforms.mondrian.algorithm import Algorithm
-from smalti.transforms.mondrian.global_recoding import SingleDimensionalMondrian
 from smalti.transforms.mondrian.improved import ImprovedMondrian
 from smalti.transforms.mondrian.kernel import StrictMondrian
 from smalti.transforms.mondrian.relaxed import RelaxedMondrian
+from smalti.transforms.mondrian.single_dimensional import SingleDimensionalMondrian
 
 ALGORITHMS: Final[tuple[Algorithm, ...]] = (
     StrictMondrian(),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mondrian_oracle import Oracle, Row, make_problem, renamed, tables
 
 from smalti.transforms.base import class_requirements
-from smalti.transforms.mondrian.global_recoding import recode_globally
+from smalti.transforms.mondrian.single_dimensional import divide_domains
 from smalti.transforms.problem import Problem, UnorderedAttribute
 
 Found = tuple[set[frozenset[tuple[int, ...]]], list[set[frozenset[int]]]]
@@ -99,7 +99,7 @@ def plain(rows: list[Row], problem: Problem, one_row_each: bool) -> Found | None
 
 
 def found(problem: Problem) -> Found | None:
-    cells = recode_globally(problem)
+    cells = divide_domains(problem)
     if cells is None:
         return None
 
@@ -178,4 +178,4 @@ def test_no_rows_meet_nothing() -> None:
         class_requirements(2),
         256,
     )
-    assert recode_globally(empty) is None
+    assert divide_domains(empty) is None

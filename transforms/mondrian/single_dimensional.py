@@ -46,14 +46,14 @@ class SingleDimensionalMondrian(Algorithm):
     name: ClassVar[str] = SINGLE_DIMENSIONAL_MONDRIAN
 
     def generalised(self, problem: Problem) -> Generalised | None:
-        cells = recode_globally(problem)
+        cells = divide_domains(problem)
         if cells is None:
             return None
         portions = Portions(np.arange(len(cells.classes)), cells.classes, problem.weights)
         return Generalised(portions, tuple(cells.parts.T))
 
 
-def recode_globally(problem: Problem) -> Cells | None:
+def divide_domains(problem: Problem) -> Cells | None:
     """Divide each attribute's domain as far as the promise allows; None if the whole table misses it.
 
     Of all parts of all attributes the one with the largest charge is cut (its penalty times its rows, ties
