@@ -14,6 +14,7 @@ from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.decide.prepared import PreparedPolicy
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import quoted
+from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.dataset import DatasetFacts
 from smalti.policy.model.model import (
     Comparison,
@@ -117,7 +118,18 @@ def _met(rule: Rule, prohibition: str, columns: Collection[IRI]) -> Diagnostic:
         needed = _some(columns)
         message = f"this rule needs {needed}, which {prohibition} forbids: where both apply, it is denied"
         help_ = "leave the column out of the rule, or narrow the prohibition"
+        return _warning("P621", _named_at(rule, columns), message, help_)
     return _warning("P621", rule.where, message, help_)
+
+
+def _named_at(rule: Rule, columns: Collection[IRI]) -> Where:
+    """The first place where a rule names one of some columns; that of the rule where it names none."""
+    way = rule.anonymization if isinstance(rule, Permission) else None
+    if way is None:
+        return rule.where
+    named = (*way.identifiers, *way.quasi_identifiers, *way.sensitive, *way.released)
+    wanted = {normalised_column(column) for column in columns}
+    return next((one.where for one in named if normalised_column(one.iri) in wanted), rule.where)
 
 
 def _some(columns: Collection[IRI]) -> str:
