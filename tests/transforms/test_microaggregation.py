@@ -127,6 +127,14 @@ def test_groups_of_respondents_are_those_of_the_paper_with_whole_tuples(
     assert list(zip(found.blocks.tolist(), read(found, points), strict=True)) == expected
 
 
+@pytest.mark.parametrize("columns", [2, 3])
+def test_respondents_who_are_all_alike_are_one_group(columns: int) -> None:
+    people = Incidence(np.zeros(9, np.int64), np.arange(9))
+    points = np.zeros((columns, 1), np.int64)
+    found = distant_groups(points, np.array([12]), [np.array([0])], people, 3)
+    assert (found.groups.tolist(), found.rows.tolist(), found.blocks.tolist()) == ([0], [12], [0])
+
+
 # --- From a problem to classes
 
 

@@ -244,7 +244,7 @@ class _Search:
 
     def _compact(self) -> None:
         """Go on without tuples that are gone from all blocks, where there are enough of them."""
-        size = int(np.count_nonzero(self._left, axis=1).max())
+        size = max(1, int(np.count_nonzero(self._left, axis=1).max()))  # the last one stays, though gone
         if (self._names.shape[1] - size) * _COMPACT_AT < self._names.shape[1]:
             return
         kept = np.argsort(self._left == 0, axis=1, kind="stable")[:, :size]
