@@ -156,7 +156,8 @@ def _with_decimals(column: Column, table: StagedTable, problems: list[SmaltiErro
                 "state the form `range` for this column",
             )
         )
-    return replace(column, decimals=min(places, MOST_DIGITS))
+    # Doubles may all be multiples of ten: a figure has no fewer decimals than none.
+    return replace(column, decimals=min(max(places, 0), MOST_DIGITS))
 
 
 def _not_generalised(where: Where) -> PlanError:

@@ -4,6 +4,8 @@ from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +17,9 @@ from published_folders import write_folder
 from tables import TARGET, Made, People, coded, make, people, permission, write_csv
 
 import smalti
-from smalti.engine.anonymization.output_forms import stated_forms
+from smalti.engine.anonymization.output_forms import stated_forms, with_decimals
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.backends.staged import StagedTable
 from smalti.engine.plan.plan import Column, OutputForm, OutputFormat, Role
 from smalti.engine.plan.published_columns import DeclaredType, LabelForm
 from smalti.engine.plan.recorded import plan_from_json
@@ -82,6 +85,17 @@ def test_figures_are_exact_and_rounded_half_to_even(
     classes = [0] * len(texts)
     assert labels_of(texts, classes, MEAN, datatype) == [mean]
     assert labels_of(texts, classes, MEDIAN, datatype) == [median]
+
+
+@pytest.mark.parametrize(("texts", "decimals"), [(["1e2", "3E2"], 0), (["1e2", "0.5"], 1)])
+def test_doubles_that_are_multiples_of_ten_have_whole_figures(texts: list[str], decimals: int) -> None:
+    staged = cast(StagedTable, SimpleNamespace(texts=lambda _: pa.array(texts, pa.large_string())))
+    column = Column(
+        "a", IRI(f"{TARGET}/a"), Datatype.DOUBLE, False, Role.QUASI_IDENTIFIER, form=OutputForm.MEAN
+    )
+    problems: list[SmaltiError] = []
+    assert with_decimals((column,), staged, problems) == (replace(column, decimals=decimals),)
+    assert not problems
 
 
 def test_one_respondent_with_many_rows_weighs_as_much_as_another() -> None:
