@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
@@ -283,6 +284,8 @@ def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, st
                 choices["measure"] = name
             case Comparison(operand=operand, values=(Named(iri),)) if operand == FRAGMENT_COLUMN:
                 choices["fragment_column"] = by_iri[normalised_column(iri)]
+    if not Decimal(choices.get("suppression_limit", 0)):
+        choices.pop("suppressed_records", None)  # no record is suppressed, so none is kept
     return choices
 
 

@@ -161,6 +161,14 @@ def test_records_that_are_no_class_together_are_not_kept(tmp_path: Path) -> None
     assert {tuple(row[:3]) for row in done.rows} == {("1", "1990-01-31", "*")}
 
 
+@pytest.mark.parametrize("limit", ["0", "0.0"])
+def test_where_no_record_may_be_suppressed_none_is_kept(limit: str, tmp_path: Path) -> None:
+    none = {"suppressionLimit": limit}
+    kept = kept_at_the_roots(tmp_path / "run", {**none, "suppressedRecords": "kept"})
+    assert {tuple(row[:3]) for row in kept.rows} == {("1", "1990-01-31", "*")}
+    assert kept.plan == kept_at_the_roots(tmp_path / "other", none).plan
+
+
 def test_the_verifier_refuses_more_at_the_roots_than_the_limit(tmp_path: Path) -> None:
     plan = kept_at_the_roots(tmp_path / "run", {"suppressedRecords": "kept"}).plan
     verified(transformed(plan, suppression_limit=Fraction(1, 10)), tmp_path / "run")
