@@ -65,6 +65,7 @@ class RegionBinder:
         for _, where in others.values():
             self._not_generalised(where)
         self._check_beside(bound)
+        self._check_all(bound)
         return bound
 
     def _with_region(self, column: Column, own: tuple[Text, Where] | None, table: StagedTable) -> Column:
@@ -139,6 +140,19 @@ class RegionBinder:
                     "ranges and sets alone",
                     "state `observed`, or another form for this column",
                 )
+
+    def _check_all(self, columns: tuple[Column, ...]) -> None:
+        """Refuse what is stated for all columns and is about none: it would be ignored."""
+        if self._of_all is None or self._of_all[0] != _REGION:
+            return
+        if not any(column.is_published_as_ranges for column in columns):
+            self._problem(
+                self._of_all[1],
+                "`smalti:labelBounds` is `region`, but no column is published as ranges",
+                "a column of numbers that is published as ranges",
+                "leave it out; or state the algorithm `mondrian`, the form `range`, or the datatypes of"
+                " columns in the description",
+            )
 
     @property
     def _where(self) -> Where:

@@ -254,6 +254,12 @@ def test_an_end_that_is_no_bound_and_no_cut_is_refused(
         ({**OF_AGE, "partitioning": "relaxed"}, AGES, "not implemented yet for this technique"),
         ({**OF_AGE, "partitioning": "improved"}, AGES, "not implemented yet for this technique"),
         (OF_AGE, {"age": ("0", "1" + "0" * 100)}, "too long for a region"),
+        ({**REGION, "algorithm": "incognito"}, AGES, "no column is published as ranges"),
+        (
+            {**REGION, "outputForm.age": "mean", "outputForm.born": "median"},
+            AGES,
+            "no column is published as ranges",
+        ),
     ],
 )
 def test_what_cannot_have_regions_is_refused_by_name(
