@@ -62,7 +62,9 @@ def located(text: str, where: str) -> Path | StoredObject:
             where,
             f"`{scheme}://` is not a supported store",
             f"a path without a scheme, or one of {', '.join(SCHEMES)}",
-            "copy the data to a disk, or mount its store",
+            "give the path alone, without an IRI before it"
+            if "=" in text
+            else "copy the data to a disk, or mount its store",
         )
     return StoredObject(scheme, text)
 

@@ -88,6 +88,12 @@ def test_what_is_no_store_is_refused_by_name(uri: str) -> None:
         located(uri, "data")
 
 
+def test_an_iri_before_a_path_is_no_store(tmp_path: Path) -> None:
+    """As `run` takes data, and `verify` does not."""
+    with pytest.raises(UsageError, match="without an IRI before it"):
+        fetch("http://example.com/people=people.csv", tmp_path)
+
+
 def test_outputs_go_to_disks() -> None:
     with pytest.raises(UsageError, match=r"`s3://` cannot be written to yet"):
         on_disk("s3://bucket/out", "out")
