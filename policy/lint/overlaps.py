@@ -129,7 +129,8 @@ def _named_at(rule: Rule, columns: Collection[IRI]) -> Where:
         return rule.where
     named = (*way.identifiers, *way.quasi_identifiers, *way.sensitive, *way.released)
     wanted = {normalised_column(column) for column in columns}
-    return next((one.where for one in named if normalised_column(one.iri) in wanted), rule.where)
+    places = (each.where for each in named if normalised_column(each.iri) in wanted)
+    return next(places, rule.where)
 
 
 def _some(columns: Collection[IRI]) -> str:
