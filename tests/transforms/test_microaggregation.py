@@ -228,7 +228,7 @@ def test_no_partition_of_a_column_has_a_smaller_error(values: list[int], k: int)
     assert sum(map(error, held), Fraction(0)) == min(possible)
 
 
-@settings(max_examples=examples(60, full=2000), deadline=None)
+@settings(max_examples=examples(300, full=2000), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 8), st.integers(0, 5)), min_size=1, max_size=20), st.integers(1, 4)
 )
