@@ -12,7 +12,12 @@ from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import InformationLoss, execute
 from smalti.engine.anonymization.explain import as_object, explain, notices_in, to_lines
 from smalti.engine.anonymization.guarantee import ClassGuarantee, guarantee_of, stated_guarantee
-from smalti.engine.anonymization.recheck import check_published, content_again
+from smalti.engine.anonymization.recheck import (
+    check_published,
+    content_again,
+    released_again,
+    released_rows,
+)
 from smalti.engine.anonymization.run_warnings import Inspection, inspect_rows
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
@@ -52,10 +57,12 @@ from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice, ordered
 from smalti.engine.plan.plan import OutputFormat, Plan, Role
 from smalti.engine.plan.reports import OwnerReport, Report
+from smalti.engine.registry.commit import Stage
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.tables.writing import content_digest
+from smalti.engine.verify.combined import ReleasedRows
 from smalti.engine.verify.population import OriginalPopulation
 from smalti.engine.verify.promise import PopulationCount, PublishedCheck
 from smalti.engine.verify.verifier import Original, Output, Verification, verify_run
@@ -148,6 +155,16 @@ class Anonymization(Capability[Plan, Written]):
 
     def content_again(self, plan: Plan, data: OwnersData, backend: Backend, place: Path) -> str:
         return content_again(plan, data, backend, place)
+
+    def released(self, compiled: Compiled[Plan], stage: Stage) -> ReleasedRows:
+        plan = compiled.plan
+        output = Output.in_folder(stage.output, plan.write.format)
+        return released_rows(plan, compiled.source, output, stage.link)
+
+    def released_again(
+        self, plan: Plan, data: OwnersData, backend: Backend, place: Path
+    ) -> tuple[ReleasedRows, str]:
+        return released_again(plan, data, backend, place)
 
     def exact(self, under: RunUnder, compiled: Compiled[Plan], table: StagedTable) -> Written:
         """Generalise: the rows are written into the stage, and the link from them to the input's rows."""

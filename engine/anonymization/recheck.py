@@ -13,9 +13,11 @@ from smalti.engine.binding.capability import OwnersData
 from smalti.engine.binding.kept_rows import leave_out_rows, leave_out_withdrawn
 from smalti.engine.binding.stated import Published
 from smalti.engine.plan.plan import OutputFormat, Plan, RespondentColumn, columns_of_respondent
+from smalti.engine.tables.description import Source
 from smalti.engine.tables.disk import private_folder
 from smalti.engine.tables.reading import read_names
 from smalti.engine.tables.writing import content_digest
+from smalti.engine.verify.combined import ReleasedRows
 from smalti.engine.verify.population import OriginalPopulation
 from smalti.engine.verify.promise import Promise, PublishedCheck
 from smalti.engine.verify.verifier import Original, Output, verify_published, verify_run
@@ -46,35 +48,49 @@ def check_published(published: Published, guarantee: ClassGuarantee) -> Publishe
 
 def content_again(plan: Plan, data: OwnersData, backend: Backend, place: Path) -> str:
     """As `Capability.content_again`: everything is repeated, the verification too."""
+    with _again(plan, data, backend, place) as (released, population):
+        verify_run(
+            plan,
+            released.original,
+            released.output,
+            released.link,
+            data.withdrawn.known_form,
+            folder=place / "spill",
+            hierarchies=released.hierarchies,
+            population=population,
+        )
+        return content_digest(released.output.paths, plan.write.format)
+
+
+def released_again(plan: Plan, data: OwnersData, backend: Backend, place: Path) -> tuple[ReleasedRows, str]:
+    """As `Capability.released_again`: the rows with the link from them to the data."""
+    with _again(plan, data, backend, place) as (released, _):
+        return released, content_digest(released.output.paths, plan.write.format)
+
+
+@contextmanager
+def _again(
+    plan: Plan, data: OwnersData, backend: Backend, place: Path
+) -> Iterator[tuple[ReleasedRows, OriginalPopulation | None]]:
+    """What a recorded plan publishes of this data, written once more into a private place."""
     source, written, link = data.source, place / "again", place / "link"
     hierarchies = hierarchies_of(source.description)
     written.mkdir()
-    with (
-        closing(backend.open(source, place / "spill")) as table,
-        _population(plan, data, backend, place) as (
-            staged,
-            population,
-        ),
-    ):
-        if table.contents.header != tuple(column.name for column in plan.read.columns):
-            raise UsageError(
-                source.path.name, "its columns differ from those of the plan", "the same header"
-            )
-        leave_out_rows(plan, table, data.withdrawn)
-        execute(plan, table, written / "published", link, lambda _: None, hierarchies, staged)
+    with _population(plan, data, backend, place) as (staged, population):
+        with closing(backend.open(source, place / "spill")) as table:
+            if table.contents.header != tuple(column.name for column in plan.read.columns):
+                raise UsageError(
+                    source.path.name, "its columns differ from those of the plan", "the same header"
+                )
+            leave_out_rows(plan, table, data.withdrawn)
+            execute(plan, table, written / "published", link, lambda _: None, hierarchies, staged)
+        yield released_rows(plan, source, Output.in_folder(written, plan.write.format), link), population
+
+
+def released_rows(plan: Plan, source: Source, output: Output, link: Path) -> ReleasedRows:
+    """Rows that a plan published, beside the data that they came from."""
     original = Original(source.path, source.format, source.parts)
-    output = Output.in_folder(written, plan.write.format)
-    verify_run(
-        plan,
-        original,
-        output,
-        link,
-        data.withdrawn.known_form,
-        folder=place / "spill",
-        hierarchies=hierarchies,
-        population=population,
-    )
-    return content_digest(output.paths, plan.write.format)
+    return ReleasedRows.of(plan, original, output, link, hierarchies_of(source.description))
 
 
 @contextmanager

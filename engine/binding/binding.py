@@ -100,7 +100,7 @@ def made_from(registry: Registry, target: IRI, contents: Contents | None = None)
     ]
     if contents is not None:
         whole = [input_hmac(registry, digest) for digest in contents.digests]
-        versions = [version for version in versions if _files_of(version, target) == whole]
+        versions = [version for version in versions if files_of(version, target) == whole]
     return sorted(versions, key=lambda version: version.created_at)
 
 
@@ -117,7 +117,7 @@ def _refuse_relabelled_output(
             )
 
 
-def _files_of(version: TargetVersion, source: IRI) -> list[str]:
+def files_of(version: TargetVersion, source: IRI) -> list[str]:
     """The keyed digests of the files of an input."""
     first = version.inputs[0].iri
     return [file.hmac for file in version.report.inputs if (file.input or first) == source]

@@ -24,6 +24,7 @@ from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.reports import OwnerReport, Report
 from smalti.engine.registry.budget import ChargedLoss
+from smalti.engine.registry.commit import Stage
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents
@@ -35,6 +36,7 @@ from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
     from smalti.engine.plan.values import NoisyValue
+    from smalti.engine.verify.combined import ReleasedRows
     from smalti.engine.verify.promise import PublishedCheck
 
 P = TypeVar("P", bound=AnyPlan)
@@ -274,6 +276,25 @@ class Capability(ABC, Generic[P, E]):
         """
         del plan, data, backend, place
         raise InternalError(f"content of {self.kind} is drawn at random, and was to be made again")
+
+    def released(self, compiled: Compiled[P], stage: Stage) -> "ReleasedRows | None":
+        """The rows of a run in its stage, with the link from them to the data.
+
+        None where they cannot be held beside other releases; not asked of kinds whose promise holds beside
+        any (`kinds.holds_beside_others`).
+        """
+        del compiled, stage
+        return None
+
+    def released_again(
+        self, plan: P, data: OwnersData, backend: Backend, place: Path
+    ) -> "tuple[ReleasedRows, str] | None":
+        """What a recorded plan publishes of this data, and the digest of its content.
+
+        Arguments and errors are those of `content_again`; None where it cannot be repeated.
+        """
+        del plan, data, backend, place
+        return None
 
     @abstractmethod
     def exact(self, under: RunUnder, compiled: Compiled[P], table: StagedTable) -> E:

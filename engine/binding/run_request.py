@@ -97,6 +97,8 @@ class RunRequest:
     options: Options = field(default_factory=Options)
     population: Location | None = None
     """The data of the population table that the policy names."""
+    earlier_data: tuple[Location, ...] = ()
+    """The data of earlier releases about the same respondents, where that was other data than this."""
     checkpoint: Path | None = None
     """A private folder in which a training keeps what it has done, for a later run that takes it up."""
     show_values: ShowValues | None = None

@@ -40,6 +40,9 @@ class Entry:
     None: there are none."""
     member: str | None = None
     """Likewise what only its guarantees have in a certificate."""
+    holds_beside_others: bool = False
+    """Whether what it promises holds whatever else is published, as a bound on privacy loss does; outputs
+    of other kinds narrow down together who is who."""
 
 
 TABLE: Final = (
@@ -52,6 +55,7 @@ TABLE: Final = (
         DIFFERENTIAL_PRIVACY,
         step="release",
         member="measurement",
+        holds_beside_others=True,
     ),
     Entry(
         Kind.PERTURBATION,
@@ -62,6 +66,7 @@ TABLE: Final = (
         LOCAL_DIFFERENTIAL_PRIVACY,
         step="perturb",
         member="perturbed",
+        holds_beside_others=True,
     ),
     Entry(
         Kind.ANONYMIZATION,
@@ -80,6 +85,7 @@ TABLE: Final = (
         TRAIN,
         step="train",
         member="recipe",
+        holds_beside_others=True,
     ),
 )
 """All capabilities. Nothing else names their rooms."""
@@ -142,6 +148,11 @@ def _single(kinds: Iterable[Kind]) -> Kind:
     if len(matching) != 1:
         raise KeyError(matching)
     return matching[0]
+
+
+def holds_beside_others(kind: Kind) -> bool:
+    """Whether the promise of a kind holds whatever else is published about the same people."""
+    return _entry(kind).holds_beside_others
 
 
 def capability_module(kind: Kind) -> ModuleType:

@@ -216,6 +216,9 @@ class NewVersion(VersionFacts):
     """Whether its policy takes the place of what its issuer has in force under the same uid."""
     takes_over: TakenOver | None = None
     """The version whose folder it takes, where it takes one."""
+    combined_with: tuple[str, ...] | None = None
+    """The runs of all earlier releases that it was held together with (`joinable`); None: with none, since
+    its promise holds beside any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

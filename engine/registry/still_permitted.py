@@ -4,6 +4,7 @@ from smalti.engine.plan.known_columns import NO_COLUMNS, known_columns, known_sp
 from smalti.engine.plan.plan import ModelFormat
 from smalti.engine.registry.authority import decide_as, prohibitions_on
 from smalti.engine.registry.entries import NewVersion, Permitted
+from smalti.engine.registry.joinable import check_combined
 from smalti.engine.registry.questions import Judge
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Submission
@@ -21,9 +22,11 @@ def check_still_permitted(registry: Registry, record: NewVersion) -> None:
     Time and charges are those of the decision: a charge of the run itself is in the ledger by now.
 
     Raises:
-        UsageError: an owner prohibits it by now, or no longer permits it.
+        UsageError: an owner prohibits it by now, or no longer permits it; or another release was recorded
+            that it was not held together with.
         RegistryError: the registry cannot be read.
     """
+    check_combined(registry, record)
     try:
         policy = registry.policies.read_as(
             record.document, record.document_name, record.policy_uid, record.issuer

@@ -10,6 +10,7 @@ from smalti.engine.arguments import public_methods
 from smalti.engine.registry import _assets, _withdrawals
 from smalti.engine.registry._journal import moment
 from smalti.engine.registry._shared import Shared
+from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.tables.secret import load_secret
 from smalti.engine.tables.withdrawn import NOBODY, Withdrawn, keyed_with, stored_digests
 from smalti.errors import UsageError
@@ -68,6 +69,12 @@ class Withdrawals:
             return NOBODY
         keyed = keyed_with(load_secret(self._shared.database.path))
         return Withdrawn(listed.digests, listed.columns, keyed, listed.count)
+
+    def before(self, version: TargetVersion, target: IRI) -> Withdrawn:
+        """Who had withdrawn from an input when a version was made of it: those who did later are in it."""
+        asked_at = version.report.withdrawn_at or version.created_at
+        numbers = {source.iri: source.version for source in version.inputs}
+        return self.of(target, numbers.get(target), at=asked_at)
 
     def count(self, target: IRI, by: IRI) -> int:
         """See `Registry.count_withdrawn`."""

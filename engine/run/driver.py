@@ -26,6 +26,7 @@ from smalti.engine.plan.phase import Phase
 from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import publish
 from smalti.engine.registry.registry import Registry
+from smalti.engine.run.combination import check_combination
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import InternalError
 from smalti.policy.decide.decision import Reason
@@ -79,7 +80,14 @@ def carry_out(capability: Capability[P, E], under: RunUnder) -> Outcome:
         if isinstance(produced, Reason):
             denial = deny_afterwards(under.registry, under.decision, produced)
             return Outcome(denial, None, None, None)
-        outcome = _recorded(capability, under, compiled, produced, production.check_publication)
+        outcome = _recorded(
+            capability,
+            under,
+            compiled,
+            produced,
+            check_combination(capability, under, compiled, produced),
+            production.check_publication,
+        )
         production.published()
         return outcome
 
@@ -99,7 +107,10 @@ def try_production(capability: Capability[P, E], under: RunUnder) -> tuple[P, Pr
     with _prepared(capability, under) as (compiled, production):
         if production.charge is not None:
             raise InternalError("what is charged was to be tried out")
-        return compiled.plan, production.produce()
+        produced = production.produce()
+        if not isinstance(produced, Reason):
+            check_combination(capability, under, compiled, produced)
+        return compiled.plan, produced
 
 
 @contextmanager
@@ -127,6 +138,7 @@ def _recorded(
     under: RunUnder,
     compiled: Compiled[P],
     produced: Produced,
+    combined_with: tuple[str, ...] | None,
     check_publication: Callable[[], None],
 ) -> Outcome:
     registry, watch, plan = under.registry, under.watch, compiled.plan
@@ -149,6 +161,7 @@ def _recorded(
         produced.content,
         report,
     )
+    record = replace(record, combined_with=combined_with)
     check_publication()
     version = publish(registry, under.stage, record)
     if under.request.submitter not in registry.ownership.full(version.target):

@@ -27,7 +27,6 @@ from smalti.engine.run.output_folder import OutputFolder, opened_folder
 from smalti.engine.tables.addresses import Location
 from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.parts import CERTIFICATE_NAME
-from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.engine.verify.verifier import PublishedCheck
 from smalti.errors import DataError, GuaranteeError, UsageError, only_ours
 from smalti.policy.decide.names import iri
@@ -225,12 +224,12 @@ def repeat(
         )
     with scratch(workspace) as place:
         source = brought(plan.read.target, data, place / "input")
-        owned = OwnersData(source, _withdrawn_then(registry, plan.read.target, seen.version))
+        owned = OwnersData(source, registry.withdrawals.before(seen.version, plan.read.target))
         if population is not None:
             owned = replace(
                 owned,
                 population=brought(others[0], population, place / "population-input"),
-                withdrawn_from_population=_withdrawn_then(registry, others[0], seen.version),
+                withdrawn_from_population=registry.withdrawals.before(seen.version, others[0]),
             )
         content = capability.content_again(plan, owned, backend, place)
     if content != seen.version.output_digest:
@@ -241,13 +240,6 @@ def repeat(
             "bind that data, with its description, as it was",
         )
     return replace(seen, is_repeated=True)
-
-
-def _withdrawn_then(registry: Registry, target: IRI, version: TargetVersion) -> Withdrawn:
-    """Who had withdrawn when the output was made: those who did later are in it."""
-    asked_at = version.report.withdrawn_at or version.created_at
-    numbers = {source.iri: source.version for source in version.inputs}
-    return registry.withdrawals.of(target, numbers.get(target), at=asked_at)
 
 
 @dataclass(frozen=True, slots=True)

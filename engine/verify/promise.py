@@ -178,14 +178,24 @@ def check_counted(promise: Promise, counted: Counted, recounts: Sequence[Recount
     Raises:
         GuaranteeError: one is not.
     """
+    for problem in problems_of(promise, counted, recounts):
+        raise _unmet(f"{promise.guarantee.model}: {problem}")
+
+
+def problems_of(promise: Promise, counted: Counted, recounts: Sequence[Recount]) -> list[str]:
+    """What is wrong with the classes; nothing where they are as promised.
+
+    Args:
+        promise: about them.
+        counted: with these recounts.
+        recounts: what judges them.
+    """
     if counted.classes == 0:
-        return
+        return []
     problems = [recount.problem_of_respondents(counted.k) for recount in recounts]
     for name, diversity in zip(promise.sensitive, counted.diversities, strict=True):
         problems += [recount.problem_of_column(diversity, name) for recount in recounts]
-    for problem in problems:
-        if problem is not None:
-            raise _unmet(f"{promise.guarantee.model}: {problem}")
+    return [problem for problem in problems if problem is not None]
 
 
 def _unmet(problem: str) -> GuaranteeError:

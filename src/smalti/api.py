@@ -310,6 +310,9 @@ class Choices(EngineChoices, total=False):
     """True: each row is about a different person; instead of `respondent`."""
     population: AnyPath | ArrowStream | None
     """The data of the population table that the policy names, in any form that `data` may have."""
+    earlier_data: Sequence[AnyPath | ArrowStream]
+    """The data of earlier releases about the same respondents, where these were made from other data than
+    this run is: whether all of them keep their promises together is told from the data alone."""
     registry: Registry | AnyPath
     """The registry; `smalti.sqlite` when not given. A path without a file is an empty registry."""
     output_format: str
@@ -623,6 +626,9 @@ def _request(
             _rows_per_part(choices),
         ),
         population=_population(choices),
+        earlier_data=tuple(
+            _place(data, None, "earlier data (--earlier-data)") for data in choices.get("earlier_data", ())
+        ),
         checkpoint=_checkpoint(choices),
         workspace=_workspace(choices),
     )

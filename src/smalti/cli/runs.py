@@ -79,6 +79,9 @@ def run_options(command: Command) -> Command:
                      " where it permits exactly one."),
         click.option("--population", metavar="PATH",
                      help="The population table that the policy names, bound as by --data."),
+        click.option("--earlier-data", metavar="PATH", multiple=True,
+                     help="Data that an earlier release about the same respondents was made from, where it"
+                     " is other data than this; may be repeated."),
         description_option,
         click.option("--one-row-each", is_flag=True,
                      help="Each row of the data is about a different person; instead of --respondent."),

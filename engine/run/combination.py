@@ -1,0 +1,157 @@
+"""A run held together with all earlier releases about the same respondents, before it is published.
+
+Each release keeps its promise by itself; several of them together need not (`verify.combined`). No link
+from published rows to people is kept, so the earlier runs are repeated on their data, which the owner has:
+those of this data as they are, those of other data where the owner binds that too. Where one of them cannot
+be repeated, nothing shows that its promise still holds, and the run is refused.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from smalti.engine.binding.binding import files_of, input_hmac
+from smalti.engine.binding.capability import Capability, Compiled, OwnersData, Produced, capability_of
+from smalti.engine.binding.run_record import RunUnder
+from smalti.engine.plan.any_plan import AnyPlan
+from smalti.engine.plan.kinds import holds_beside_others
+from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.serialize import plan_digest
+from smalti.engine.registry.entries import TargetVersion
+from smalti.engine.registry.joinable import is_same_release, joinable
+from smalti.engine.tables.bringing import brought
+from smalti.engine.tables.description import Source
+from smalti.engine.tables.disk import private_folder
+from smalti.engine.tables.reading import file_digest
+from smalti.engine.verify.combined import ReleasedRows, Weakened, weakened
+from smalti.errors import BackendError, GuaranteeError, InternalError, SmaltiError
+
+_THIS_RUN = 0
+
+
+def check_combination(
+    capability: Capability[Any, Any], under: RunUnder, compiled: Compiled[Any], produced: Produced
+) -> tuple[str, ...] | None:
+    """Refuse a run beside which an earlier release, or which beside the earlier ones, breaks its promise.
+
+    Returns:
+        The runs of the earlier releases; None where it needs not be held together with any.
+
+    Raises:
+        GuaranteeError: it does, or that cannot be told. The submitter is told with which releases where
+            these are theirs, and else only that it is so.
+        DataError, BackendError: as `weakened`.
+    """
+    if holds_beside_others(capability.kind):
+        return None
+    versions = joinable(under.registry, compiled.run_input.inputs)
+    runs = tuple(version.run for version in versions)
+    digest = plan_digest(compiled.plan)
+    if any(is_same_release(version, digest, produced.content) for version in versions):
+        return runs  # it has been held together with all of them
+    if versions:
+        under.watch.phase("combine")
+        _Combination(capability, under, compiled, _different(versions)).check()
+    return runs
+
+
+def _different(versions: Sequence[TargetVersion]) -> tuple[TargetVersion, ...]:
+    """One of those that are the same release."""
+    by_content = {(version.plan_digest, version.output_digest): version for version in reversed(versions)}
+    return tuple(reversed(by_content.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Combination:
+    """A run, and the earlier releases that differ from each other."""
+
+    capability: Capability[Any, Any]
+    under: RunUnder
+    compiled: Compiled[Any]
+    versions: tuple[TargetVersion, ...]
+
+    def check(self) -> None:
+        released = self.capability.released(self.compiled, self.under.stage)
+        if released is None:
+            raise self._unknown("this kind of output is not held together with earlier releases", "")
+        place = private_folder(self.under.stage.spill / "combined")
+        data = tuple(self._data(place))
+        releases = [released]
+        for number, version in enumerate(self.versions):
+            releases.append(self._repeated(version, data, private_folder(place / str(number))))
+        found = weakened(releases, place)
+        if isinstance(found, str):
+            raise self._unknown(found, "")
+        if found:
+            raise self._refusal(found)
+
+    def _data(self, place: Path) -> Iterator[tuple[Source, list[str]]]:
+        """What the owner has bound, with its keyed digests."""
+        source, registry = self.compiled.source, self.under.registry
+        yield source, [input_hmac(registry, digest) for digest in self.compiled.contents.digests]
+        for number, location in enumerate(self.under.request.earlier_data):
+            earlier = brought(source.target, location, place / f"data-{number}", self.under.watch.phase)
+            yield earlier, [input_hmac(registry, file_digest(path)) for path in earlier.paths]
+
+    def _repeated(
+        self, version: TargetVersion, data: Sequence[tuple[Source, list[str]]], place: Path
+    ) -> ReleasedRows:
+        """The rows of an earlier release, from a run of its plan on its data."""
+        plan = plan_from_json(version.plan)
+        digests = files_of(version, plan.read.target)
+        source = next((source for source, known in data if known == digests), None)
+        if source is None:
+            raise self._unknown(
+                f"{self._name(version)} was made from other data about the same respondents",
+                "bind that data too, with --earlier-data",
+            )
+        withdrawn = self.under.registry.withdrawals.before(version, plan.read.target)
+        owned = OwnersData(replace(source, target=plan.read.target), withdrawn)
+        repeated = self._again(plan, owned, place)
+        if repeated is None or repeated[1] != version.output_digest:
+            raise self._unknown(f"{self._name(version)} cannot be made again from its data", "")
+        return repeated[0]
+
+    def _again(self, plan: AnyPlan, owned: OwnersData, place: Path) -> tuple[ReleasedRows, str] | None:
+        try:
+            return capability_of(plan.kind).released_again(plan, owned, self.under.backend, place)
+        except (BackendError, InternalError):
+            raise
+        except SmaltiError:
+            return None  # a description says other things by now
+
+    def _name(self, version: TargetVersion) -> str:
+        """An earlier release, for its owner; nobody else is told which one it is."""
+        if self.under.request.submitter not in self.under.registry.ownership.full(version.target):
+            return "an earlier release"
+        return f"`{version.target}` version {version.number}"
+
+    def _unknown(self, problem: str, way_out: str) -> GuaranteeError:
+        rule = "it cannot be told whether it breaks a promise together with earlier releases"
+        told = f"{rule}: {problem}" if self.under.binds_as_owner else rule
+        return GuaranteeError(
+            str(self.compiled.plan.write.output), told, "earlier releases that can be made again", way_out
+        )
+
+    def _refusal(self, found: Sequence[Weakened]) -> GuaranteeError:
+        problem = "together with earlier releases about the same respondents, a promise is broken"
+        if self.under.binds_as_owner:
+            problem += ": " + "; ".join(self._told(each) for each in found)
+            problem += "; held together with " + ", ".join(self._name(version) for version in self.versions)
+        return GuaranteeError(
+            str(self.compiled.plan.write.output),
+            problem,
+            "a release that keeps every promise together with all earlier ones",
+            "ask for one by the plan of an earlier release, or one that tells fewer people apart",
+        )
+
+    def _told(self, release: Weakened) -> str:
+        """What is wrong with one release, for the owner."""
+        name = "this run" if release.number == _THIS_RUN else self._name(self.versions[release.number - 1])
+        text = f"in {name}, {' and '.join(release.problems)}"
+        if not release.respondents:
+            return text
+        more = "" if len(release.records) == release.respondents else " and more"
+        listed = ", ".join(map(str, release.records))
+        return f"{text}: {release.respondents} respondents, in records {listed}{more}"

@@ -1,0 +1,356 @@
+"""Several releases about the same respondents, held together: whether each still keeps its promise.
+
+Who has several releases and knows the quasi-identifiers of a person finds the person's class in each of
+them; the person is one of those who are in all of these classes, and their sensitive values are among what
+these share. That is the intersection attack of Ganta, Kasiviswanathan and Smith ("Composition attacks and
+auxiliary information in data privacy", KDD 2008, section 2). So the respondents are divided by the classes
+that they have in all releases (to be in none is one of them), and each release is counted again with these
+groups in the place of its classes.
+
+What tells the class of a row is what is published of every column that any of the releases generalises:
+also where this release publishes the column as it is.
+
+Not counted: who reads several rows of one respondent in one release, or links rows of two releases by
+sensitive values. One number for each row and release is held in memory.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final, Self
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from smalti.engine.plan.hierarchies import DeclaredHierarchy
+from smalti.engine.plan.plan import Column, Plan, RespondentColumn
+from smalti.engine.verify.classes import group
+from smalti.engine.verify.columns import MISSING, TEXT, ArrowArray, Coded, Codes, Table
+from smalti.engine.verify.count import ClassCount
+from smalti.engine.verify.labels import by_value, canonical
+from smalti.engine.verify.nodes import tree_of
+from smalti.engine.verify.promise import Promise, problems_of
+from smalti.engine.verify.read import Link, Original, Output, read_original, read_output
+from smalti.errors import BackendError
+from smalti.transforms.base import RESPONDENTS, Guarantee
+
+_ABSENT: Final = -1
+MOST_RECORDS: Final = 100
+"""Records that are named to the owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedRows:
+    """A release, beside the rows of the data that its rows came from."""
+
+    original: Original
+    header: tuple[str, ...]
+    """The columns of the original."""
+    output: Output
+    link: Path
+    """As for `verifier.verify_run`."""
+    published: tuple[str, ...]
+    """The columns of the output."""
+    classes: tuple[str, ...]
+    """Those of them that tell equivalence classes apart."""
+    sensitive: tuple[Column, ...]
+    """Of the original: those that the promise is about."""
+    respondent: Column | None
+    """Of the original; None: each row is about another person."""
+    guarantee: Guarantee | None
+    """None: it promises nothing about classes."""
+    hierarchies: Mapping[str, DeclaredHierarchy]
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        original: Original,
+        output: Output,
+        link: Path,
+        hierarchies: Mapping[str, DeclaredHierarchy],
+    ) -> Self:
+        """What a plan published."""
+        promise, respondent = Promise.of(plan), plan.read.respondent
+        return cls(
+            original,
+            tuple(column.name for column in plan.read.columns),
+            output,
+            link,
+            promise.columns,
+            promise.quasi_identifiers,
+            tuple(plan.column(name) for name in promise.sensitive),
+            plan.column(respondent.column) if isinstance(respondent, RespondentColumn) else None,
+            promise.guarantee,
+            hierarchies,
+        )
+
+    @property
+    def is_of_population(self) -> bool:
+        """Whether its promise is about persons of a population table, who are not in its data."""
+        return self.guarantee is not None and self.guarantee.is_of_population
+
+
+@dataclass(frozen=True, slots=True)
+class Weakened:
+    """A release that does not keep its promise beside the others."""
+
+    number: int
+    """Its place among the releases."""
+    problems: tuple[str, ...]
+    respondents: int = 0
+    """Who are told apart in groups of fewer than its k."""
+    records: tuple[int, ...] = ()
+    """The first record of each of them in the release's data, from 1 (`MOST_RECORDS` of them)."""
+
+
+def weakened(releases: Sequence[ReleasedRows], place: Path) -> tuple[Weakened, ...] | str:
+    """The releases that do not keep their promise once all of them are held together.
+
+    Args:
+        releases: some of them may be of the same data, in which case the paths are equal.
+        place: a private folder for what does not fit into memory.
+
+    Returns:
+        Them; or why it cannot be judged.
+
+    Raises:
+        DataError: data cannot be read as the plans say.
+        BackendError: no memory or no disk is left.
+    """
+    if any(release.is_of_population for release in releases):
+        return "a promise about a population table is not judged beside other releases"
+    generalised = {name for release in releases for name in release.classes}
+    data = _by_data(releases)
+    if len(data) > 1 and any(each.people is None for each in data):
+        return "data in which no column tells people apart is not held beside other data"
+    for each in data:
+        for number in each.numbers:
+            each.classes[number] = _classes_of(releases[number], generalised, each.table.rows)
+    groups = _groups(data, place)
+    judged = [
+        _judged(number, releases[number], each, rows, place)
+        for each, rows in zip(data, groups, strict=True)
+        for number in each.numbers
+    ]
+    return tuple(each for each in judged if each is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """Data that some of the releases were made from."""
+
+    table: Table
+    """The columns that promises are about."""
+    people: ArrowArray | None
+    """By row a text, the same for the same person everywhere; None: nothing tells people apart."""
+    numbers: tuple[int, ...]
+    """Of the releases."""
+    classes: dict[int, Codes]
+    """By release and row: the class; `_ABSENT` where the row is not published."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Grouped:
+    """Rows of data in the groups of their respondents; a row is in several where others have several."""
+
+    rows: Codes
+    groups: Codes
+
+
+def _by_data(releases: Sequence[ReleasedRows]) -> list[_Data]:
+    numbers: dict[tuple[Path, ...], list[int]] = {}
+    for number, release in enumerate(releases):
+        numbers.setdefault(release.original.paths, []).append(number)
+    return [_read([*map(releases.__getitem__, some)], tuple(some)) for some in numbers.values()]
+
+
+def _read(releases: Sequence[ReleasedRows], numbers: tuple[int, ...]) -> _Data:
+    """The columns of data that any of the releases of it needs."""
+    telling = [release.respondent for release in releases if release.respondent is not None]
+    wanted = {column.name for release in releases for column in release.sensitive}
+    wanted |= {column.name for column in telling}
+    header = releases[0].header
+    table = read_original(releases[0].original, header, sorted(wanted or {header[0]}))
+    people = None
+    if telling:
+        coded = table.columns[telling[0].name]
+        texts = pa.concat_arrays([canonical(telling[0], coded.values.cast(TEXT)), pa.array([""], TEXT)])
+        people = texts.take(pa.array(np.where(coded.codes == MISSING, len(coded.values), coded.codes)))
+    return _Data(table, people, numbers, {})
+
+
+def _classes_of(release: ReleasedRows, generalised: set[str], rows: int) -> Codes:
+    """By row of the data: the number of its class in the release."""
+    telling = [name for name in release.published if name in generalised or name in release.classes]
+    link = Link(release.link)
+    published = np.zeros(link.rows, np.int64)
+    if telling:
+        codes: dict[str, list[Codes]] = {name: [] for name in telling}
+        numbers: dict[str, dict[str, int]] = {name: {} for name in telling}
+        for batch in read_output(release.output, release.published, ()).batches(telling, None):
+            for name in telling:
+                column = batch.columns[name]
+                known = numbers[name]
+                places = [known.setdefault(text, len(known)) for text in column.texts.to_pylist()]
+                of_record = np.array(places, np.int64)[column.numbers]
+                codes[name].append(np.repeat(of_record, batch.repeats))
+        published = group([np.concatenate(codes[name]) for name in telling]).ids
+    classes = np.full(rows, _ABSENT, np.int64)
+    classes[link.part(0, link.rows)] = published
+    return classes
+
+
+# --- Groups of respondents
+
+
+def _groups(data: Sequence[_Data], place: Path) -> list[_Grouped]:
+    """The rows of all data in the groups of those who have the same classes in all releases."""
+    alone = [_within(each) for each in data]
+    return alone if len(data) == 1 else _across(data, alone, place)
+
+
+def _within(data: _Data) -> _Grouped:
+    """Rows of one table that have the same classes in all releases of it; of those in any."""
+    classes = [data.classes[number] for number in data.numbers]
+    published = np.flatnonzero(np.any([each != _ABSENT for each in classes], axis=0))
+    if not len(published):
+        return _Grouped(published, published)
+    return _Grouped(published, group([each[published] for each in classes]).ids)
+
+
+def _across(data: Sequence[_Data], alone: Sequence[_Grouped], place: Path) -> list[_Grouped]:
+    """The same over several tables: each class that a respondent has here with each that it has there."""
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "temp_directory": str(place / "grouped"),
+        "autoinstall_known_extensions": False,
+    }
+    try:
+        with duckdb.connect(config=config) as database:
+            database.execute("SET enable_progress_bar = false")  # it would go to standard output
+            for number, (each, grouped) in enumerate(zip(data, alone, strict=True)):
+                rows = pa.array(grouped.rows)
+                people = pa.nulls(0, TEXT) if each.people is None else each.people.take(rows)
+                table = pa.table({"row": rows, "person": people, f"g{number}": pa.array(grouped.groups)})
+                database.register("added", table)
+                database.execute(f"CREATE TABLE rows_{number} AS SELECT * FROM added")  # noqa: S608
+                database.unregister("added")
+            names = [f"g{number}" for number in range(len(data))]
+            pairs = [f"(SELECT DISTINCT person, g{n} FROM rows_{n})" for n in range(len(data))]  # noqa: S608
+            joined = " FULL JOIN ".join((pairs[0], *(f"{pair} USING (person)" for pair in pairs[1:])))
+            database.execute(
+                "CREATE TABLE people AS "  # noqa: S608
+                f"SELECT *, dense_rank() OVER (ORDER BY {', '.join(names)}) AS number FROM {joined}"
+            )
+            return [_grouped(database, number) for number in range(len(data))]
+    except duckdb.Error:
+        raise _failed() from None
+
+
+def _grouped(database: duckdb.DuckDBPyConnection, number: int) -> _Grouped:
+    query = f"SELECT row, number FROM rows_{number} JOIN people USING (person, g{number})"  # noqa: S608
+    table = database.sql(query).to_arrow_table()
+    rows, groups = (table.column(name).to_numpy().astype(np.int64) for name in ("row", "number"))
+    return _Grouped(rows, groups)
+
+
+def _failed() -> BackendError:
+    # DuckDB's own message may quote data.
+    return BackendError(
+        "verifier",
+        "the releases could not be held together",
+        "enough free memory and disk in the folder of the output",
+        "free some space",
+    )
+
+
+# --- The promise of one release in these groups
+
+
+def _judged(
+    number: int, release: ReleasedRows, data: _Data, grouped: _Grouped, place: Path
+) -> Weakened | None:
+    if release.guarantee is None:
+        return None
+    inside = data.classes[number][grouped.rows] != _ABSENT
+    rows, groups = grouped.rows[inside], grouped.groups[inside]
+    if not len(rows):
+        return None
+    names = tuple(column.name for column in release.sensitive)
+    promise = Promise(release.published, release.classes, names, (), release.guarantee)
+    recounts = promise.recounts()
+    values = [_Valued.of(data.table.columns[column.name], column) for column in release.sensitive]
+    columns = {"k0": groups, **{f"v{place}": each.codes[rows] for place, each in enumerate(values)}}
+    people = _people(release, data)
+    counted_by = {"n": np.ones(len(rows), np.int64)} if people is None else {"r": people[rows]}
+    trees = [
+        each.tree(release.hierarchies.get(column.name))
+        for each, column in zip(values, release.sensitive, strict=True)
+    ]
+    with closing(ClassCount(place)) as count:
+        count.add(pa.table({**columns, **counted_by}))
+        counted = count.counted(recounts, (), names, trees)
+    problems = problems_of(promise, counted, recounts)
+    if not problems:
+        return None
+    least = [int(each.parameters[0]) for each in release.guarantee.requirements if each.name == RESPONDENTS]
+    found = Weakened(number, tuple(problems))
+    return _with_records(found, rows, groups, people, max(least, default=0))
+
+
+def _with_records(
+    release: Weakened, rows: Codes, groups: Codes, people: Codes | None, least: int
+) -> Weakened:
+    """The same with the records of respondents in groups of fewer than `least`."""
+    persons = rows if people is None else people[rows]
+    order = np.lexsort((rows, persons))
+    first = order[np.append(True, np.diff(persons[order]) != 0)] if len(order) else order
+    pairs = group([groups, persons]).first_rows()
+    sizes = np.bincount(groups[pairs])
+    few = np.unique(persons[pairs][sizes[groups[pairs]] < least])
+    records = np.sort(rows[first][np.isin(persons[first], few)]) + 1
+    return replace(release, respondents=len(few), records=tuple(records[:MOST_RECORDS].tolist()))
+
+
+def _people(release: ReleasedRows, data: _Data) -> Codes | None:
+    if release.respondent is None:
+        return None
+    return _Valued.of(data.table.columns[release.respondent.name], release.respondent).codes
+
+
+@dataclass(frozen=True, slots=True)
+class _Valued:
+    """A column of the data by value."""
+
+    column: Column
+    texts: ArrowArray
+    """The distinct texts."""
+    numbers: NDArray[np.int64]
+    """By text the number of its value."""
+    codes: Codes
+    """By row the number of its value."""
+
+    @classmethod
+    def of(cls, coded: Coded, column: Column) -> Self:
+        numbers = by_value(column, Coded(np.arange(len(coded.values)), coded.values))
+        return cls(column, coded.values, numbers, np.append(numbers, MISSING)[coded.codes])
+
+    def tree(self, hierarchy: DeclaredHierarchy | None) -> "partial[Codes] | None":
+        """What finds the nodes of values; None where the column has no hierarchy."""
+        if self.column.hierarchy is None or hierarchy is None:
+            return None
+        return partial(_nodes, self, hierarchy)
+
+    def text(self, number: int) -> str | None:
+        if number == MISSING:
+            return None
+        text: str = self.texts[int(np.argmax(self.numbers == number))].as_py()
+        return text
+
+
+def _nodes(valued: _Valued, hierarchy: DeclaredHierarchy, counted: ArrowArray) -> Codes:
+    return tree_of(valued.column, [*map(valued.text, counted.to_pylist())], hierarchy)
