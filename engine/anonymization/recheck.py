@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from smalti.engine.anonymization.codebooks import hierarchies_of
+from smalti.engine.anonymization.codebooks import Hierarchies, hierarchies_of
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.anonymization.guarantee import ClassGuarantee
 from smalti.engine.backends.base import Backend
@@ -12,6 +12,7 @@ from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.capability import OwnersData
 from smalti.engine.binding.kept_rows import leave_out_rows, leave_out_withdrawn
 from smalti.engine.binding.stated import Published
+from smalti.engine.plan.hierarchies import hierarchy_of
 from smalti.engine.plan.plan import OutputFormat, Plan, RespondentColumn, columns_of_respondent
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.disk import private_folder
@@ -82,9 +83,23 @@ def _again(
                 raise UsageError(
                     source.path.name, "its columns differ from those of the plan", "the same header"
                 )
+            _check_hierarchies(plan, source, hierarchies)
             leave_out_rows(plan, table, data.withdrawn)
             execute(plan, table, written / "published", link, lambda _: None, hierarchies, staged)
         yield released_rows(plan, source, Output.in_folder(written, plan.write.format), link), population
+
+
+def _check_hierarchies(plan: Plan, source: Source, hierarchies: Hierarchies) -> None:
+    """Refuse a description that declares other hierarchies by now."""
+    for column in plan.read.columns:
+        said = column.hierarchy
+        if said is not None and hierarchy_of(said, hierarchies.get(column.name)) is None:
+            raise UsageError(
+                source.path.name,
+                f"its description declares another hierarchy of `{column.name}` than the plan read",
+                "the description that the output was made with",
+                "bind the data with that description",
+            )
 
 
 def released_rows(plan: Plan, source: Source, output: Output, link: Path) -> ReleasedRows:

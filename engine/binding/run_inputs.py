@@ -25,7 +25,7 @@ from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.known_columns import DescribedColumns, KnownColumns, known_spelling
 from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import RespondentColumn
-from smalti.engine.registry.entries import Input, TargetVersion
+from smalti.engine.registry.entries import Input, TargetVersion, discarded_input
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.description import Source
@@ -228,6 +228,9 @@ def _opened(
 
 def _version_of(source: Source, table: StagedTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:
     same = [v for v in versions if tuple(file.digest for file in v.files) == table.contents.digests]
+    if same and all(version.discarded_at is not None for version in same):
+        raise discarded_input(same[-1])
+    same = [version for version in same if version.discarded_at is None]
     if not same:
         raise UsageError(
             source.path.name,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +31,7 @@ from smalti.engine.registry.entries import (
     TakenOver,
     TargetVersion,
     VersionFacts,
+    discarded_input,
 )
 from smalti.errors import UsageError
 from smalti.policy.model.column_iris import normalised_column
@@ -49,6 +51,7 @@ class _Details:
     issuer: IRI | None = None
     """Whose word the policy was, which names the output."""
     population_table: DescribedColumns | None = None
+    discarded_at: datetime | None = None
 
 
 def check_record(connection: Connection, facts: Facts, record: NewVersion) -> None:
@@ -203,8 +206,11 @@ def _check_input_versions(connection: Connection, record: NewVersion) -> None:
     for source in record.inputs:
         if source.version is None:
             continue
-        query = select(db.versions.c.id).where(db.versions.c.target == source.iri)
-        if connection.execute(query.where(db.versions.c.number == source.version)).first() is None:
+        query = select(db.versions).where(db.versions.c.target == source.iri)
+        version = versions(connection, query.where(db.versions.c.number == source.version))
+        if version and version[0].discarded_at is not None:
+            raise discarded_input(version[0])
+        if not version:
             raise UsageError(
                 str(source.iri),
                 f"it has no version {source.version}",
@@ -300,7 +306,18 @@ def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersi
         run=row.run,
         path=Path(row.path),
         recorded_at=None if row.recorded_at is None else to_time(row.recorded_at),
+        discarded_at=details.discarded_at,
     )
+
+
+def discard(connection: Connection, run: str) -> None:
+    """Record that nobody has a version any more."""
+    of_run = db.versions.c.run == run
+    details = _details_adapter().validate_json(
+        connection.execute(select(db.versions.c.details).where(of_run)).scalar_one()
+    )
+    discarded = replace(details, discarded_at=to_time(tick(connection)))
+    connection.execute(update(db.versions).where(of_run).values(details=to_json_text(discarded)))
 
 
 def recorded_plan(connection: Connection, target: IRI, number: int) -> RecordedPlan | None:

@@ -126,7 +126,7 @@ def taken_over(registry: Registry, out: Path, output: IRI, by: IRI) -> TakenOver
         problem = f"it is no folder of a version of `{output}` that this registry recorded"
     elif by not in registry.ownership.full(output):
         problem = f"{by} does not own `{output}`"
-    elif not _holds(place, versions[-1]):
+    elif not holds_version(place, versions[-1]):
         problem = "its files are not those of the version that was recorded there"
     if problem is not None:
         raise UsageError(
@@ -298,7 +298,7 @@ def _check_room(registry: Registry, place: Path, taken: TakenOver | None) -> Non
         _check_place(place, str(place))
         return
     _check_place(taken.aside, str(taken.aside))
-    if not any(_holds(place, version) for version in registry.outputs.of(version_iri(taken.run))):
+    if not any(holds_version(place, version) for version in registry.outputs.of(version_iri(taken.run))):
         raise UsageError(
             str(place), "it changed during the run", "a folder that stays as it is", "run again"
         )
@@ -423,7 +423,7 @@ def _is_own_output(intent: Intent) -> bool:
         return False
 
 
-def _holds(place: Path, version: TargetVersion) -> bool:
+def holds_version(place: Path, version: TargetVersion) -> bool:
     """True if a folder holds a recorded version, whole and unchanged."""
     try:
         if place.is_symlink() or (place / CERTIFICATE_NAME).read_bytes() != version.certificate.encode():
@@ -542,7 +542,9 @@ def _put_back(registry: Registry, intent: Intent) -> TakenOver | None:
     with suppress(OSError):
         # Killed between making a folder and moving onto it. Only an empty folder goes this way.
         taken.aside.rmdir()
-    if not any(_holds(taken.aside, version) for version in registry.outputs.of(version_iri(taken.run))):
+    if not any(
+        holds_version(taken.aside, version) for version in registry.outputs.of(version_iri(taken.run))
+    ):
         return None  # it was not moved yet
     with suppress(OSError):
         intent.out.rmdir()

@@ -11,6 +11,7 @@ from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.known_columns import DescribedColumns
 from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
 from smalti.engine.plan.reports import Report, ReportBesidePlan
+from smalti.errors import UsageError
 from smalti.policy.decide.decision import Request
 from smalti.policy.model.model import Policy
 from smalti.transforms.base import Datatype
@@ -223,7 +224,7 @@ class NewVersion(VersionFacts):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetVersion(VersionFacts):
-    """One version of an output; never changed once recorded."""
+    """One version of an output; never changed once recorded, but that it may be discarded."""
 
     number: int
     """From 1 under each output."""
@@ -232,6 +233,8 @@ class TargetVersion(VersionFacts):
     """The published folder, absolute."""
     recorded_at: datetime | None = None
     """By the registry's clock, as withdrawals are; None: it was recorded by an earlier smalti."""
+    discarded_at: datetime | None = None
+    """When its owner said that nobody has it, and that it is gone (`discarding`)."""
 
     @property
     def known_since(self) -> datetime:
@@ -261,3 +264,13 @@ def new_run() -> str:
 def version_iri(run: str) -> IRI:
     """The IRI of the version that a run makes; its number is known only when it is recorded."""
     return IRI(VERSION_PREFIX + run)
+
+
+def discarded_input(version: TargetVersion) -> UsageError:
+    """A version that nobody has is not read."""
+    return UsageError(
+        f"{version.target} version {version.number}",
+        "its owner discarded it, and said that nobody has it",
+        "another version",
+        "bind that, or run its policy again",
+    )

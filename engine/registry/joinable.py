@@ -15,8 +15,8 @@ def joinable(registry: Registry, inputs: Sequence[Input]) -> tuple[TargetVersion
 
     Each version over shared respondents counts, whatever its output, columns, technique or party; also
     over data that a collection, or files of the same bytes, join with these inputs. Not counted are outputs
-    whose promise holds beside any other (`kinds.holds_beside_others`), and what is made from published
-    outputs alone: who has these can make it, so that it adds nothing to them.
+    whose promise holds beside any other (`kinds.holds_beside_others`); what is made from published outputs
+    alone, for who has these can make it, so that it adds nothing to them; and what its owner discarded.
 
     Args:
         registry: which may not be there yet.
@@ -27,7 +27,8 @@ def joinable(registry: Registry, inputs: Sequence[Input]) -> tuple[TargetVersion
     versions = [
         version
         for version in registry.outputs.all()
-        if not _is_made_from_outputs(version.inputs)
+        if version.discarded_at is None
+        and not _is_made_from_outputs(version.inputs)
         and not holds_beside_others(recorded_kind(version.plan))
     ]
     people = registry.ledger.same_respondents(source.iri for source in inputs)

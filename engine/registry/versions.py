@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Connection, Select, select
 
 from smalti.engine.arguments import public_methods
 from smalti.engine.registry import _policies, _versions
 from smalti.engine.registry import _tables as db
 from smalti.engine.registry._shared import Shared
-from smalti.engine.registry.entries import VERSION_PREFIX, RecordedPlan, TargetVersion
+from smalti.engine.registry.entries import VERSION_PREFIX, Input, RecordedPlan, TargetVersion
 from smalti.engine.registry.snapshot import VersionEntry
 from smalti.errors import UsageError
 from smalti.vocab.terms import IRI
@@ -57,6 +57,33 @@ class Versions:
             if not new:
                 return tuple(version for version in versions if version.iri in affected)
             affected |= {version.iri: version for version in new}
+
+    def discard(self, version: TargetVersion) -> None:
+        """Record that nobody has a version any more; who may is for the caller to say.
+
+        Raises:
+            UsageError: it was discarded before, or another version that stands was made from it.
+        """
+
+        def check(connection: Connection) -> None:
+            stored = _versions.versions(connection, select(db.versions))
+            if next(each for each in stored if each.run == version.run).discarded_at is not None:
+                raise UsageError(str(version.iri), "it was discarded before", "a version that stands")
+            read = Input(version.target, version.number)
+            derived = [each for each in stored if read in each.inputs and each.discarded_at is None]
+            if derived:
+                listed = ", ".join(f"{each.target} version {each.number}" for each in derived)
+                raise UsageError(
+                    f"{version.target} version {version.number}",
+                    f"outputs were made from it: {listed}",
+                    "a version that nothing was made from",
+                    "discard these first",
+                )
+
+        def write(connection: Connection, _: None) -> None:
+            _versions.discard(connection, version.run)
+
+        self._shared.database.change(check, write, looks_first=False)
 
     def plan_of(self, version: VersionEntry) -> RecordedPlan | None:
         """The plan of a version, as it was recorded."""

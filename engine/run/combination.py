@@ -143,7 +143,8 @@ class _Combination:
             str(self.compiled.plan.write.output),
             problem,
             "a release that keeps every promise together with all earlier ones",
-            "ask for one by the plan of an earlier release, or one that tells fewer people apart",
+            "ask for one by the plan of an earlier release, or one that tells fewer people apart; an owner"
+            " who knows that nobody has an earlier one says so with `smalti targets discard`",
         )
 
     def _told(self, release: Weakened) -> str:

@@ -35,7 +35,7 @@ class _ListByDefault(click.Group):
 
 @click.group(cls=_ListByDefault)
 def targets() -> None:
-    """List recorded outputs; withdraw respondents.
+    """List recorded outputs; withdraw respondents; discard versions that nobody has.
 
     Without a command, `smalti targets [IRI]` lists outputs.
     """
@@ -127,6 +127,28 @@ def targets_withdraw(target: str, file: str, column: str | None, party: str, reg
     count = opened.withdraw(iri(target, "IRI"), respondents, by=by, column=column)
     listed = "1 respondent is" if count == 1 else f"{count} respondents are"
     click.echo(f"{listed} left out of every later run on {target}; earlier outputs do not change")
+    return 0
+
+
+@targets.command("discard")
+@click.argument("version", metavar="IRI")
+@party_option("OWNER", "The owner of the output; an IRI taken on trust.")
+@registry_option
+def targets_discard(version: str, party: str, registry: str) -> int:
+    """Say that nobody has a version, and remove it.
+
+    IRI is that of a version, or of an output with one. Each run is held together with all earlier releases
+    about the same respondents, but not with those that were discarded. Its folder is removed; that nobody
+    has a copy is the owner's word.
+    """
+    from smalti.cli.opening import open_registry
+    from smalti.engine.registry.discarding import discard
+    from smalti.policy.decide.names import iri
+
+    discarded, is_removed = discard(open_registry(registry), iri(version, "IRI"), iri(party, "--as"))
+    click.echo(f"discarded: {discarded.target} version {discarded.number}")
+    if not is_removed:
+        click.echo(f"not removed: {discarded.path} is not that version, or cannot be removed", err=True)
     return 0
 
 

@@ -24,6 +24,7 @@ def listed_json(version: TargetVersion) -> Json:
         "purpose": version.purpose,
         "inputs": [{"iri": source.iri, "version": source.version} for source in version.inputs],
         "created": version.created_at.isoformat(),
+        "discarded": version.discarded_at.isoformat() if version.discarded_at else None,
     }
 
 

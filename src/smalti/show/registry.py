@@ -55,6 +55,8 @@ def show_versions(
             ("  policy", version.policy_uid),
             ("  file", place),
         )
+        if version.discarded_at is not None:
+            fields(out, ("  state", f"discarded {version.discarded_at:%Y-%m-%d %H:%M}"))
         fields(out, *(("  review", reason) for reason in ended.get(version.run, ())))
         if is_owned:
             counted = "rows" if counts_rows(version.respondent) else "respondents"
