@@ -1,6 +1,6 @@
 """Which earlier releases a reader can hold beside a new one, since they are about the same people."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from smalti.engine.plan.kinds import holds_beside_others
 from smalti.engine.plan.recorded import recorded_kind
@@ -10,34 +10,56 @@ from smalti.errors import UsageError
 from smalti.vocab.terms import IRI
 
 
-def joinable(registry: Registry, inputs: Sequence[Input]) -> tuple[TargetVersion, ...]:
+def joinable(
+    registry: Registry, inputs: Sequence[Input], digests: Collection[str]
+) -> tuple[TargetVersion, ...]:
     """The earlier versions that narrow down, beside a new one, who is who; oldest first.
 
     Each version over shared respondents counts, whatever its output, columns, technique or party; also
-    over data that a collection, or files of the same bytes, join with these inputs. Not counted are outputs
-    whose promise holds beside any other (`kinds.holds_beside_others`); what is made from published outputs
-    alone, for who has these can make it, so that it adds nothing to them; and what its owner discarded.
+    over data that a collection, or a file of the same bytes, joins with these inputs. Not counted are
+    outputs whose promise holds beside any other (`kinds.holds_beside_others`); what is made from published
+    outputs alone, for who has these can make it, so that it adds nothing to them; and what its owner
+    discarded.
 
     Args:
         registry: which may not be there yet.
         inputs: of the new version.
+        digests: keyed, of the files that it read.
     """
     if not registry.exists or _is_made_from_outputs(inputs):
         return ()
-    versions = [
-        version
-        for version in registry.outputs.all()
-        if version.discarded_at is None
+    waiting = [version for version in registry.outputs.all() if _counts(version)]
+    people = registry.ledger.same_respondents(source.iri for source in inputs)
+    files, sharing = frozenset(digests), list[TargetVersion]()
+    while True:
+        new = [
+            version
+            for version in waiting
+            if files & _files(version) or people & registry.ledger.same_respondents(_read(version))
+        ]
+        if not new:
+            return tuple(sorted(sharing, key=lambda version: version.created_at))
+        sharing += new
+        waiting = [version for version in waiting if version not in new]
+        files = files.union(*map(_files, new))
+        people |= registry.ledger.same_respondents(iri for version in new for iri in _read(version))
+
+
+def _counts(version: TargetVersion) -> bool:
+    return (
+        version.discarded_at is None
         and not _is_made_from_outputs(version.inputs)
         and not holds_beside_others(recorded_kind(version.plan))
-    ]
-    people = registry.ledger.same_respondents(source.iri for source in inputs)
-    shares = {
-        read: bool(people & registry.ledger.same_respondents(read))
-        for read in {_read(version.inputs) for version in versions}
-    }
-    sharing = (version for version in versions if shares[_read(version.inputs)])
-    return tuple(sorted(sharing, key=lambda version: version.created_at))
+    )
+
+
+def _files(version: VersionFacts) -> frozenset[str]:
+    """The keyed digests of the files that a version was made from."""
+    return frozenset(digest for file in version.report.inputs for digest in file.digests)
+
+
+def _read(version: TargetVersion) -> tuple[IRI, ...]:
+    return tuple(source.iri for source in version.inputs)
 
 
 def is_same_release(version: VersionFacts, plan_digest: str, content: str) -> bool:
@@ -56,7 +78,9 @@ def check_combined(registry: Registry, record: NewVersion) -> None:
     if record.combined_with is None:
         return
     new = (
-        version for version in joinable(registry, record.inputs) if version.run not in record.combined_with
+        version
+        for version in joinable(registry, record.inputs, _files(record))
+        if version.run not in record.combined_with
     )
     if any(not is_same_release(version, record.plan_digest, record.output_digest) for version in new):
         raise UsageError(
@@ -69,7 +93,3 @@ def check_combined(registry: Registry, record: NewVersion) -> None:
 
 def _is_made_from_outputs(inputs: Iterable[Input]) -> bool:
     return all(source.version is not None for source in inputs)
-
-
-def _read(inputs: Iterable[Input]) -> tuple[IRI, ...]:
-    return tuple(source.iri for source in inputs)

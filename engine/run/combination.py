@@ -9,7 +9,7 @@ be repeated, nothing shows that its promise still holds, and the run is refused.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from smalti.engine.binding.binding import files_of, input_hmac
 from smalti.engine.binding.capability import Capability, Compiled, OwnersData, Produced, capability_of
@@ -27,7 +27,14 @@ from smalti.engine.tables.reading import file_digest
 from smalti.engine.verify.combined import ReleasedRows, Weakened, weakened
 from smalti.errors import BackendError, GuaranteeError, InternalError, SmaltiError
 
-_THIS_RUN = 0
+_THIS_RUN: Final = 0
+_DISCARD: Final = (
+    "an owner who knows that nobody has an earlier release says so with `smalti targets discard`"
+)
+_OTHER_PEOPLE: Final = (
+    "data about other people is a target of its own, with its own IRI; and data that changes needs a"
+    f" respondent column; {_DISCARD}"
+)
 
 
 def check_combination(
@@ -45,10 +52,11 @@ def check_combination(
     """
     if holds_beside_others(capability.kind):
         return None
-    versions = joinable(under.registry, compiled.run_input.inputs)
+    digests = [input_hmac(under.registry, digest) for digest in compiled.contents.telling_digests]
+    versions = joinable(under.registry, compiled.run_input.inputs, digests)
     runs = tuple(version.run for version in versions)
-    digest = plan_digest(compiled.plan)
-    if any(is_same_release(version, digest, produced.content) for version in versions):
+    plan = plan_digest(compiled.plan)
+    if any(is_same_release(version, plan, produced.content) for version in versions):
         return runs  # it has been held together with all of them
     if versions:
         under.watch.phase("combine")
@@ -63,6 +71,15 @@ def _different(versions: Sequence[TargetVersion]) -> tuple[TargetVersion, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Bound:
+    """Data at hand."""
+
+    source: Source
+    digests: list[str]
+    """Of its files, keyed."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Combination:
     """A run, and the earlier releases that differ from each other."""
 
@@ -74,7 +91,7 @@ class _Combination:
     def check(self) -> None:
         released = self.capability.released(self.compiled, self.under.stage)
         if released is None:
-            raise self._unknown("this kind of output is not held together with earlier releases", "")
+            raise self._unknown("this kind of output is not held together with earlier releases", _DISCARD)
         place = private_folder(self.under.stage.spill / "combined")
         data = tuple(self._data(place))
         releases = [released]
@@ -82,36 +99,37 @@ class _Combination:
             releases.append(self._repeated(version, data, private_folder(place / str(number))))
         found = weakened(releases, place)
         if isinstance(found, str):
-            raise self._unknown(found, "")
+            raise self._unknown(found, _OTHER_PEOPLE)
         if found:
             raise self._refusal(found)
 
-    def _data(self, place: Path) -> Iterator[tuple[Source, list[str]]]:
-        """What the owner has bound, with its keyed digests."""
+    def _data(self, place: Path) -> Iterator[_Bound]:
+        """What the owner has bound: the data of the run, and that of earlier ones."""
         source, registry = self.compiled.source, self.under.registry
-        yield source, [input_hmac(registry, digest) for digest in self.compiled.contents.digests]
+        yield _Bound(source, [input_hmac(registry, digest) for digest in self.compiled.contents.digests])
         for number, location in enumerate(self.under.request.earlier_data):
             earlier = brought(source.target, location, place / f"data-{number}", self.under.watch.phase)
-            yield earlier, [input_hmac(registry, file_digest(path)) for path in earlier.paths]
+            yield _Bound(earlier, [input_hmac(registry, file_digest(path)) for path in earlier.paths])
 
-    def _repeated(
-        self, version: TargetVersion, data: Sequence[tuple[Source, list[str]]], place: Path
-    ) -> ReleasedRows:
+    def _repeated(self, version: TargetVersion, data: Sequence[_Bound], place: Path) -> ReleasedRows:
         """The rows of an earlier release, from a run of its plan on its data."""
         plan = plan_from_json(version.plan)
         digests = files_of(version, plan.read.target)
-        source = next((source for source, known in data if known == digests), None)
-        if source is None:
-            raise self._unknown(
-                f"{self._name(version)} was made from other data about the same respondents",
-                "bind that data too, with --earlier-data",
-            )
+        same = [bound for bound in data if bound.digests == digests]
         withdrawn = self.under.registry.withdrawals.before(version, plan.read.target)
-        owned = OwnersData(replace(source, target=plan.read.target), withdrawn)
-        repeated = self._again(plan, owned, place)
-        if repeated is None or repeated[1] != version.output_digest:
-            raise self._unknown(f"{self._name(version)} cannot be made again from its data", "")
-        return repeated[0]
+        for number, bound in enumerate(same):
+            owned = OwnersData(replace(bound.source, target=plan.read.target), withdrawn)
+            repeated = self._again(plan, owned, private_folder(place / str(number)))
+            if repeated is not None and repeated[1] == version.output_digest:
+                first = next(number for number, bound in enumerate(data) if bound.digests == digests)
+                return replace(repeated[0], data=first)
+        if same:
+            problem = f"{self._name(version)} cannot be made again from this data, as it is described"
+            raise self._unknown(problem, "bind it as it was described then too, with --earlier-data")
+        raise self._unknown(
+            f"{self._name(version)} was made from other data about the same respondents",
+            f"bind that data too, with --earlier-data; {_OTHER_PEOPLE}",
+        )
 
     def _again(self, plan: AnyPlan, owned: OwnersData, place: Path) -> tuple[ReleasedRows, str] | None:
         try:
@@ -143,8 +161,8 @@ class _Combination:
             str(self.compiled.plan.write.output),
             problem,
             "a release that keeps every promise together with all earlier ones",
-            "ask for one by the plan of an earlier release, or one that tells fewer people apart; an owner"
-            " who knows that nobody has an earlier one says so with `smalti targets discard`",
+            "ask for one by the plan of an earlier release, or one that tells fewer people apart;"
+            f" {_DISCARD}",
         )
 
     def _told(self, release: Weakened) -> str:

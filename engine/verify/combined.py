@@ -64,6 +64,8 @@ class ReleasedRows:
     guarantee: Guarantee | None
     """None: it promises nothing about classes."""
     hierarchies: Mapping[str, DeclaredHierarchy]
+    data: int = 0
+    """Equal for releases of the same data, wherever its bytes are."""
 
     @classmethod
     def of(
@@ -112,7 +114,7 @@ def weakened(releases: Sequence[ReleasedRows], place: Path) -> tuple[Weakened, .
     """The releases that do not keep their promise once all of them are held together.
 
     Args:
-        releases: some of them may be of the same data, in which case the paths are equal.
+        releases: some of them may be of the same data.
         place: a private folder for what does not fit into memory.
 
     Returns:
@@ -163,9 +165,9 @@ class _Grouped:
 
 
 def _by_data(releases: Sequence[ReleasedRows]) -> list[_Data]:
-    numbers: dict[tuple[Path, ...], list[int]] = {}
+    numbers: dict[int, list[int]] = {}
     for number, release in enumerate(releases):
-        numbers.setdefault(release.original.paths, []).append(number)
+        numbers.setdefault(release.data, []).append(number)
     return [_read([*map(releases.__getitem__, some)], tuple(some)) for some in numbers.values()]
 
 

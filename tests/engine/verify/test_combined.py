@@ -65,6 +65,7 @@ def written(
         Original(data, OutputFormat.CSV), ("who", "illness"), Output(output, OutputFormat.CSV), link,
         ("area", "illness"), ("area",), (column("illness", Role.SENSITIVE),),
         None if counts_rows else column("who", Role.IDENTIFIER), guarantee(release.k, release.l), {},
+        release.table,
     )  # fmt: skip
 
 
