@@ -12,6 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 from smalti.cli import main as cli
+from smalti.engine.registry.registry import Registry
 
 ROOT = Path(__file__).parents[1]
 POLICIES = ROOT / "examples" / "policies"
@@ -75,6 +76,18 @@ def request(
     options = ["--data", f"{target}={data}", "--as", party]
     options += [] if purpose is None else ["--purpose", purpose]
     return options + ([] if owner is None else ["--owner", owner])
+
+
+def nobody_has(registry: Registry) -> None:
+    """Discard all versions, and leave their files: later runs are held together with none of them."""
+    for version in sorted(registry.outputs.all(), key=lambda each: each.created_at, reverse=True):
+        if version.discarded_at is None:
+            registry.outputs.discard(version)
+
+
+def nobody_has_those_in(folder: Path) -> None:
+    """The same with the registry that a command in a folder uses."""
+    nobody_has(Registry.open(folder / "smalti.sqlite"))
 
 
 def listing(folder: Path) -> dict[str, bytes]:

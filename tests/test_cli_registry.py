@@ -12,7 +12,19 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
 )
-from shell import CUSTOMER, OUTPUT, OWNER, USER, Ran, request, small_policy, small_rows, small_table, smalti
+from shell import (
+    CUSTOMER,
+    OUTPUT,
+    OWNER,
+    USER,
+    Ran,
+    nobody_has_those_in,
+    request,
+    small_policy,
+    small_rows,
+    small_table,
+    smalti,
+)
 
 GROUP, MEMBER = "http://example.com/party/analysts", "http://example.com/party/ana"
 POLICY_UID = "http://example.com/policy/small"
@@ -264,6 +276,7 @@ def test_respondents_who_withdrew_are_left_out_of_every_later_run(tmp_path: Path
     assert stranger.code == 2
     told = done(tmp_path, "targets", "withdraw", CUSTOMER, "--from", "list.txt", "--as", OWNER)
     assert told.out.startswith("2 respondents are left out")
+    nobody_has_those_in(tmp_path)
     made(tmp_path, "after")
     assert len(published(tmp_path, "before")) == 12
     assert len(published(tmp_path, "after")) == 10

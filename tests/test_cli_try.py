@@ -12,6 +12,7 @@ from shell import (
     OWNER,
     USER,
     listing,
+    nobody_has_those_in,
     request,
     small_document,
     small_policy,
@@ -211,6 +212,7 @@ def test_who_withdrew_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "gone.txt").write_text("p3\n")
     gone = smalti("targets", "withdraw", CUSTOMER, "--from", "gone.txt", "--as", OWNER, cwd=tmp_path)
     assert gone.code == 0, gone
+    nobody_has_those_in(tmp_path)
     shown = attempt(tmp_path, "--owner", OWNER)
     assert "left out: 1 rows of respondents who withdrew" in " ".join(shown.out.split())
 

@@ -97,11 +97,11 @@ class _Combination:
         releases = [released]
         for number, version in enumerate(self.versions):
             releases.append(self._repeated(version, data, private_folder(place / str(number))))
-        found = weakened(releases, place)
-        if isinstance(found, str):
-            raise self._unknown(found, _OTHER_PEOPLE)
-        if found:
-            raise self._refusal(found)
+        weak = weakened(releases, place)
+        if isinstance(weak, str):
+            raise self._unknown(weak, _OTHER_PEOPLE)
+        if weak:
+            raise self._refusal(weak)
 
     def _data(self, place: Path) -> Iterator[_Bound]:
         """What the owner has bound: the data of the run, and that of earlier ones."""
@@ -147,15 +147,15 @@ class _Combination:
 
     def _unknown(self, problem: str, way_out: str) -> GuaranteeError:
         rule = "it cannot be told whether it breaks a promise together with earlier releases"
-        told = f"{rule}: {problem}" if self.under.binds_as_owner else rule
+        text = f"{rule}: {problem}" if self.under.binds_as_owner else rule
         return GuaranteeError(
-            str(self.compiled.plan.write.output), told, "earlier releases that can be made again", way_out
+            str(self.compiled.plan.write.output), text, "earlier releases that can be made again", way_out
         )
 
-    def _refusal(self, found: Sequence[Weakened]) -> GuaranteeError:
+    def _refusal(self, weak: Sequence[Weakened]) -> GuaranteeError:
         problem = "together with earlier releases about the same respondents, a promise is broken"
         if self.under.binds_as_owner:
-            problem += ": " + "; ".join(self._told(each) for each in found)
+            problem += ": " + "; ".join(self._in_words(each) for each in weak)
             problem += "; held together with " + ", ".join(self._name(version) for version in self.versions)
         return GuaranteeError(
             str(self.compiled.plan.write.output),
@@ -165,7 +165,7 @@ class _Combination:
             f" {_DISCARD}",
         )
 
-    def _told(self, release: Weakened) -> str:
+    def _in_words(self, release: Weakened) -> str:
         """What is wrong with one release, for the owner."""
         name = "this run" if release.number == _THIS_RUN else self._name(self.versions[release.number - 1])
         text = f"in {name}, {' and '.join(release.problems)}"

@@ -39,7 +39,7 @@ from smalti.errors import BackendError
 from smalti.transforms.base import RESPONDENTS, Guarantee
 
 _ABSENT: Final = -1
-MOST_RECORDS: Final = 100
+MOST_RECORDS: Final = 20
 """Records that are named to the owner."""
 
 
@@ -197,8 +197,8 @@ def _classes_of(release: ReleasedRows, generalised: set[str], rows: int) -> Code
         for batch in read_output(release.output, release.published, ()).batches(telling, None):
             for name in telling:
                 column = batch.columns[name]
-                known = numbers[name]
-                places = [known.setdefault(text, len(known)) for text in column.texts.to_pylist()]
+                texts = numbers[name]
+                places = [texts.setdefault(text, len(texts)) for text in column.texts.to_pylist()]
                 of_record = np.array(places, np.int64)[column.numbers]
                 codes[name].append(np.repeat(of_record, batch.repeats))
         published = group([np.concatenate(codes[name]) for name in telling]).ids
@@ -300,8 +300,8 @@ def _judged(
     if not problems:
         return None
     least = [int(each.parameters[0]) for each in release.guarantee.requirements if each.name == RESPONDENTS]
-    found = Weakened(number, tuple(problems))
-    return _with_records(found, rows, groups, people, max(least, default=0))
+    weak = Weakened(number, tuple(problems))
+    return _with_records(weak, rows, groups, people, max(least, default=0))
 
 
 def _with_records(

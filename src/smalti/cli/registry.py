@@ -35,7 +35,7 @@ class _ListByDefault(click.Group):
 
 @click.group(cls=_ListByDefault)
 def targets() -> None:
-    """List recorded outputs; withdraw respondents; discard versions that nobody has.
+    """List recorded outputs; withdraw respondents.
 
     Without a command, `smalti targets [IRI]` lists outputs.
     """

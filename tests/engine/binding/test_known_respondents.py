@@ -13,6 +13,7 @@ from shell import (
     USER,
     describe,
     listing,
+    nobody_has_those_in,
     small_document,
     small_policy,
     small_rows,
@@ -187,6 +188,7 @@ def test_rows_that_differ_in_nothing_but_sensitive_columns_are_pointed_out(tmp_p
     assert any(told in one for one in outcome.warnings)
     assert outcome.report.rows_alike == 2
     assert not any("2 rows" in one for one in outcome.warnings), "figures are in the report"
+    nobody_has_those_in(tmp_path)
     plain = run(policy, small_table(tmp_path, small_rows(10)), "plain")
     assert plain.report.rows_alike == 0
     assert not any(told in one for one in plain.warnings)

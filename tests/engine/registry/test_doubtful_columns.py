@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shell import nobody_has
 from shell import smalti as cli
 from spellings import refused_or_held
 
@@ -118,6 +119,7 @@ def test_a_co_owners_other_data_does_not_have_the_column_that_is_prohibited(shar
     assert runs(shared, "first", columns={"released": [JOB]})
     other = shared.folder / "other.csv"
     other.write_text(ROWS.replace("Job", "Jobb"))
+    nobody_has(shared.registry)
     assert runs(shared, "second", owner=OTHER, data={TABLE: other})
     shared.add(policy(prohibitions=(prohibition("Jobb"),), uid="no"))
     assert shared.decide(JOB).effect is Effect.DENY

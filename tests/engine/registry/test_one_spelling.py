@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shell import request, small_document, small_table
+from shell import nobody_has, request, small_document, small_table
 from shell import smalti as cli
 from sqlalchemy import insert, select, update
 
@@ -250,6 +250,7 @@ def test_lines_of_withdrawals_end_at_line_feeds_alone(world: World, end: str) ->
         "--registry", registry, cwd=world.folder,
     )  # fmt: skip
     assert "2 respondents are left out" in done.out, done.err
+    nobody_has(world.registry)
     assert published("p1") == rows - 2
 
 

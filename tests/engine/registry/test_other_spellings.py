@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from shell import nobody_has
 from spellings import refused_or_held
 
 import smalti
@@ -282,6 +283,7 @@ def test_who_withdrew_is_left_out_in_each_spelling(world: World) -> None:
 
     first = outcome("first", plain).version
     world.registry.withdraw(IRI(plain), ["Eve"], by=IRI(OWNER), column="Name")
+    nobody_has(world.registry)
     second = outcome("second", spelled).version
     assert SECRET.split(",", maxsplit=1)[0] == "Eve"
     sizes = [len(next(version.path.glob("*.csv")).read_text().splitlines()) for version in (first, second)]

@@ -13,6 +13,7 @@ import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shell import nobody_has
 
 from smalti.engine.anonymization.bounds import chosen_bounds
 from smalti.engine.backends.local import LocalBackend
@@ -170,6 +171,7 @@ def test_who_withdrew_is_left_out_of_later_runs(registry: Registry, data: Path, 
     given = document(rule())
     first = ran(registry, given, data, tmp_path / "one")
     registry.withdraw(SOURCE, ["c1", "c2", "nobody"], by=OWNER)
+    nobody_has(registry)
     second = ran(registry, given, data, tmp_path / "two")
     assert (len(published(first)), len(published(second))) == (80, 76)
     assert second.report is not None
@@ -196,6 +198,7 @@ def test_an_output_is_repeated_with_the_list_of_its_time(
     given = document(rule())
     first = ran(registry, given, data, tmp_path / "one")
     registry.withdraw(SOURCE, ["c1"], by=OWNER)
+    nobody_has(registry)
     second = ran(registry, given, data, tmp_path / "two")
     registry.withdraw(SOURCE, ["c2"], by=OWNER)
     for outcome in (first, second):
@@ -236,9 +239,6 @@ def test_an_output_that_was_made_before_is_refused_as_an_input(
     given = document(rule())
     old = ran(registry, given, data, tmp_path / "one")
     registry.withdraw(SOURCE, ["c1"], by=OWNER)
-    new = ran(registry, given, data, tmp_path / "two")
-    assert old.version is not None
-    assert new.version is not None
     again = world.anonymize_rule("again", OUTPUT, "http://example/again", purpose=None)
     again["action"][0]["refinement"] = [
         one for one in again["action"][0]["refinement"] if one["leftOperand"] != "mosaicrown:identifier"
@@ -255,6 +255,8 @@ def test_an_output_that_was_made_before_is_refused_as_an_input(
         return caught.value
 
     assert "people withdrew from it" in str(plan_of(old))
+    nobody_has(registry)
+    new = ran(registry, given, data, tmp_path / "two")
     assert "people withdrew from it" not in str(plan_of(new))
 
 

@@ -13,6 +13,7 @@ from double_world import OWNER, TARGET, write
 from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from shell import nobody_has
 
 import smalti
 from smalti.engine.losses.readings import identities
@@ -149,6 +150,7 @@ def test_who_withdrew_is_left_out_in_every_spelling(tmp_path: Path) -> None:
     run(tmp_path, "before")
     with closing(smalti.Registry.open(tmp_path / "registry.sqlite")) as registry:
         registry.withdraw(IRI(TARGET), [TENTHS[3]], by=IRI(OWNER), column="who")
+        nobody_has(registry)
     run(tmp_path, "after")
     assert len(published(tmp_path, "before")) == 1 + len(MIXED)
     assert len(published(tmp_path, "after")) == 1 + sum(float(row[0]) != 0.1 for row in MIXED)
