@@ -208,6 +208,8 @@ class LatticeTerms:
     """Whether suppressed records are a class of their own at the roots; otherwise they are left out."""
     measure: str = "non-uniform-entropy"
     """The smaller, the better (`smalti.transforms.lattice.measures`)."""
+    node: tuple[int, ...] = ()
+    """The only one that may be taken, by attribute; empty: any."""
 
     @property
     def leaves_out(self) -> bool:
@@ -249,6 +251,8 @@ class Asked:
     """What each class must meet beside k and distinct l."""
     presence: tuple[Fraction, Fraction] = (Fraction(0), Fraction(1))
     """The bounds of delta-presence."""
+    node: tuple[int, ...] = ()
+    """The levels of the quasi-identifiers, where an earlier release says them."""
 
 
 class Transform(ABC):

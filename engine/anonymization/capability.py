@@ -55,7 +55,7 @@ from smalti.engine.plan.files import (
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice, ordered
-from smalti.engine.plan.plan import OutputFormat, Plan, Role
+from smalti.engine.plan.plan import Column, OutputFormat, Plan, Role
 from smalti.engine.plan.reports import OwnerReport, Report
 from smalti.engine.registry.commit import Stage
 from smalti.engine.registry.entries import OutputColumn
@@ -140,6 +140,10 @@ class Anonymization(Capability[Plan, Written]):
         if not isinstance(report, OwnerReport):
             raise InternalError("rows were generalised, and another kind of run was reported")
         return report
+
+    def published_levels(self, plan: Plan, report: Report) -> tuple[tuple[Column, int], ...]:
+        levels = self.report_of_rows(report).levels
+        return tuple((plan.column(each.column), each.level) for each in levels)
 
     def varied(self, permission: Permission, word: str, number: int) -> Permission:
         return with_number(permission, word, number)

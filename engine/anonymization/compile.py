@@ -26,6 +26,7 @@ from smalti.engine.binding.bound_columns import (
     refuse_unimplemented,
 )
 from smalti.engine.binding.circumstances import NO_MORE, Circumstances, Options
+from smalti.engine.binding.kept_recoding import KeptRecoding
 from smalti.engine.binding.kept_rows import keep_satisfying, leave_out_withdrawn
 from smalti.engine.binding.rows import RowBinder
 from smalti.engine.plan.hierarchies import UNDECLARED, DeclaredHierarchy, Masking, OrderedList, Prefixes
@@ -150,7 +151,7 @@ def compile_plan(
     columns = with_decimals(columns, table, compiler.problems)
     regions = RegionBinder(wanted, source.description, compiler.problems)
     columns = regions.bound(columns, table)
-    transform = _transform(wanted, bounds, columns, options)
+    transform = _transform(wanted, bounds, columns, options, circumstances.recoding)
     regions.check_transform(transform, columns, is_sampled=options.sampled_fragments is not None)
     raise_all(compiler.problems)
     kept = tuple(column.name for column in columns if column.role.is_published)
@@ -205,7 +206,11 @@ def _comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
 
 
 def _transform(
-    wanted: Anonymization, bounds: ChosenBounds, columns: tuple[Column, ...], options: Options
+    wanted: Anonymization,
+    bounds: ChosenBounds,
+    columns: tuple[Column, ...],
+    options: Options,
+    recoding: KeptRecoding | None,
 ) -> Transform:
     names = {role: tuple(c.name for c in columns if c.role is role) for role in Role}
     variant = _variant(wanted, columns)
@@ -261,8 +266,26 @@ def _transform(
             variant,
             bounds.models,
             bounds.presence,
+            _node(wanted, columns, recoding),
         )
     )
+
+
+def _node(
+    wanted: Anonymization, columns: tuple[Column, ...], recoding: KeptRecoding | None
+) -> tuple[int, ...]:
+    """The levels of an earlier release, where the data is published at these."""
+    if recoding is None:
+        return ()
+    if wanted.algorithm != INCOGNITO:
+        raise PlanError(
+            str(wanted.where),
+            f"requested the levels of {recoding.name}, but the policy requires"
+            f" `{wanted.algorithm or MONDRIAN}`",
+            f"the algorithm `{INCOGNITO}`, which has one level of each column",
+            "leave out --recoding-of",
+        )
+    return recoding.node(tuple(column for column in columns if column.role is Role.QUASI_IDENTIFIER))
 
 
 def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, str]:

@@ -192,14 +192,18 @@ def _cannot_be_met(plan: Plan, problem: Problem) -> GuaranteeError:
     rule = f"{promised.model} with {' and '.join(judge.parameters for judge in judges if judge.parameters)}"
     if plan.apply.transform.sensitive and judges[-1].parameters is None:
         rule += f", with {judges[-1].rule}"
+    fixed = plan.apply.transform.lattice_terms.node
     expected = "at least k respondents, and enough different sensitive values among them"
     if plan.read.population is not None:
         expected = "a target and a population table of which this holds as wholes"
+    at = "at the levels of the earlier release"
     refusal = GuaranteeError(
         plan.read.target,
-        f"the data cannot meet {rule}, even with everything in one class",
+        f"the data cannot meet {rule}, {at if fixed else 'even with everything in one class'}",
         expected,
-        "ask the data's owner, who can bind more data or offer a policy with lower bounds",
+        "wait for more people, or leave out --recoding-of"
+        if fixed
+        else "ask the data's owner, who can bind more data or offer a policy with lower bounds",
     )
     refusal.attainable = attainable(problem, plan.apply.transform.sensitive)
     return refusal

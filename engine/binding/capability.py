@@ -22,6 +22,7 @@ from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.kinds import Kind, action_of, capability_module
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice
+from smalti.engine.plan.plan import Column
 from smalti.engine.plan.reports import OwnerReport, Report
 from smalti.engine.registry.budget import ChargedLoss
 from smalti.engine.registry.commit import Stage
@@ -222,6 +223,11 @@ class Capability(ABC, Generic[P, E]):
         """A report of this kind as one of generalised rows; an internal error where there are none."""
         del report
         raise InternalError(f"{self.kind} generalises no rows")
+
+    def published_levels(self, plan: P, report: Report) -> tuple[tuple[Column, int], ...]:
+        """The quasi-identifiers of an output with their levels, where each has one in all rows."""
+        del plan, report
+        return ()
 
     def varied(self, permission: Permission, word: str, number: int) -> Permission:
         """A permission with another number in the place of one of its own, to try out what it would give.

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from smalti.engine.binding.bound_columns import SaidOfRespondents
 from smalti.engine.binding.bound_population import BoundPopulation
+from smalti.engine.binding.kept_recoding import KeptRecoding
 from smalti.engine.plan.plan import OutputFormat, Respondent
 from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
 from smalti.policy.decide.decision import Fact
@@ -53,6 +54,8 @@ class Circumstances:
     """The columns whose use is prohibited, by name; what only drops them says so."""
     population: BoundPopulation | None = None
     """The population table that the permission names."""
+    recoding: KeptRecoding | None = None
+    """The earlier release at whose levels the data is published."""
     show_values: ShowValues | None = None
     """Shows the owner, on a terminal, values that have no place in their hierarchy."""
 

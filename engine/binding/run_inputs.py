@@ -10,6 +10,7 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_population import BoundPopulation
 from smalti.engine.binding.circumstances import Circumstances
+from smalti.engine.binding.kept_recoding import KeptRecoding
 from smalti.engine.binding.known_respondents import check_run, recorded_respondent, requested_respondent
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.withheld_columns import (
@@ -59,6 +60,10 @@ class RunInput:
     def is_output(self) -> bool:
         """Whether the input is itself an output."""
         return self.circumstances.inherited is not None
+
+    def recoded(self, recoding: KeptRecoding | None) -> "RunInput":
+        """The same, published at the levels of an earlier release; of none where there is no recoding."""
+        return replace(self, circumstances=replace(self.circumstances, recoding=recoding))
 
     def beside(self, population: BoundPopulation) -> "RunInput":
         """The same, with the population table that respondents come from as a second input."""

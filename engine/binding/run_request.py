@@ -99,6 +99,8 @@ class RunRequest:
     """The data of the population table that the policy names."""
     earlier_data: tuple[Location, ...] = ()
     """The data of earlier releases about the same respondents, where that was other data than this."""
+    recoding_of: IRI | None = None
+    """An earlier release, at whose levels of hierarchies this data is published, too."""
     checkpoint: Path | None = None
     """A private folder in which a training keeps what it has done, for a later run that takes it up."""
     show_values: ShowValues | None = None
@@ -302,10 +304,13 @@ def refuse_options_of_rows(request: RunRequest) -> None:
     Raises:
         UsageError: something of the kind is asked for.
     """
-    if replace(request.options, output_format=OutputFormat.CSV) != Options():
+    if (
+        request.recoding_of is not None
+        or replace(request.options, output_format=OutputFormat.CSV) != Options()
+    ):
         raise UsageError(
             "options of the run",
             "these options apply to generalised rows only",
-            "none of --parts, --rows-per-part, --first-cuts and --cut-threshold",
+            "none of --parts, --rows-per-part, --first-cuts, --cut-threshold and --recoding-of",
             "leave them out",
         )

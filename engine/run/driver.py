@@ -27,6 +27,7 @@ from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import publish
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.combination import check_combination
+from smalti.engine.run.recoding import kept_recoding
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import InternalError
 from smalti.policy.decide.decision import Reason
@@ -54,6 +55,7 @@ def compiled_for(  # noqa: PLR0913, PLR0917 (a request, and all that it is compi
         with opened as population:
             phase("plan")
             run_input = look_up_input(request, registry, granted, source, table)
+            run_input = run_input.recoded(kept_recoding(request, registry))
             if population is not None:
                 run_input = run_input.beside(population)
             plan = capability.compile(request, granted, source, table, run_input.circumstances)

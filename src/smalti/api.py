@@ -313,6 +313,9 @@ class Choices(EngineChoices, total=False):
     earlier_data: Sequence[AnyPath | ArrowStream]
     """The data of earlier releases about the same respondents, where these were made from other data than
     this run is: whether all of them keep their promises together is told from the data alone."""
+    recoding_of: str | None
+    """The IRI of an earlier release by the algorithm incognito, whose levels of hierarchies this data is
+    published at: a further batch of the same shape."""
     registry: Registry | AnyPath
     """The registry; `smalti.sqlite` when not given. A path without a file is an empty registry."""
     output_format: str
@@ -629,9 +632,15 @@ def _request(
         earlier_data=tuple(
             _place(data, None, "earlier data (--earlier-data)") for data in choices.get("earlier_data", ())
         ),
+        recoding_of=_recoding_of(choices),
         checkpoint=_checkpoint(choices),
         workspace=_workspace(choices),
     )
+
+
+def _recoding_of(choices: Choices) -> IRI | None:
+    earlier = choices.get("recoding_of")
+    return None if earlier is None else iri(earlier, "recoding (--recoding-of)")
 
 
 def _population(choices: Choices) -> Location | None:

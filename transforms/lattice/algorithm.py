@@ -28,6 +28,7 @@ class FullDomainGeneralisation(Algorithm):
             chosen.suppression_limit,
             Measure(chosen.measure),
             keeps_suppressed=chosen.keeps_suppressed,
+            sole=chosen.node,
         )
         if preferred is None:
             return None

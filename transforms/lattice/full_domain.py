@@ -60,6 +60,7 @@ def full_domain(
     measure: Measure,
     *,
     keeps_suppressed: bool = False,
+    sole: Node = (),
 ) -> FullDomain | None:
     """The node that a measure prefers among those that meet a problem's requirements.
 
@@ -71,6 +72,7 @@ def full_domain(
         limit: the share of respondents that may have a suppressed row, from 0 and below 1.
         measure: the smaller, the better.
         keeps_suppressed: whether such rows are a class of their own; otherwise they are left out.
+        sole: the node that may be taken; empty: any.
 
     Returns:
         None if no node meets the requirements.
@@ -82,7 +84,7 @@ def full_domain(
     if not len(problem.weights):
         return None
     search = _Search(problem, levels, limit, keeps_suppressed=keeps_suppressed)
-    meeting = search.meeting()
+    meeting = search.meeting_at(sole) if sole else search.meeting()
     if not meeting.any():
         return None
     finest = minimal(meeting)
@@ -122,6 +124,13 @@ class _Search:
         if self._keeps_suppressed or not all(map(self._is_prunable, others)):
             for node in nodes_of(meeting):
                 meeting[node] = self._meets(node, self._problem.requirements) and self._rest_meets(node)
+        return meeting
+
+    def meeting_at(self, node: Node) -> Flags:
+        """The same of one node; no other is looked at."""
+        meeting = np.zeros(tuple(attribute.height for attribute in self._levels), np.bool_)
+        if all(level < height for level, height in zip(node, meeting.shape, strict=True)):
+            meeting[node] = self._meets(node, self._problem.requirements) and self._rest_meets(node)
         return meeting
 
     def _rest_meets(self, node: Node) -> bool:

@@ -49,6 +49,9 @@ class FullDomain(Transform):
     measure: str = field(default=_DEFAULT_MEASURE, metadata=LEFT_OUT_AT_DEFAULT)
     """By which a node is preferred."""
 
+    node: tuple[int, ...] = field(default=(), metadata=LEFT_OUT_AT_DEFAULT)
+    """The levels that are taken, in the order of the quasi-identifiers; empty: those that are preferred."""
+
     def __post_init__(self) -> None:
         if self.k < self.least_k:
             raise ValueError(f"k is at least {self.least_k}")
@@ -64,6 +67,8 @@ class FullDomain(Transform):
             raise ValueError("the limit of suppression is from 0 and below 1")
         if self.keeps_suppressed and not self.suppression_limit:
             raise ValueError("records are kept only where some may be suppressed")
+        if self.node and len(self.node) != len(self.quasi_identifier_columns):
+            raise ValueError("there is a level for each quasi-identifier")
         self.models.check(self.sensitive_columns, self.l, is_close=self.method == terms.T_CLOSENESS)
 
     @property
@@ -85,7 +90,7 @@ class FullDomain(Transform):
 
     @property
     def lattice_terms(self) -> LatticeTerms:
-        return LatticeTerms(self.suppression_limit, self.keeps_suppressed, self.measure)
+        return LatticeTerms(self.suppression_limit, self.keeps_suppressed, self.measure, self.node)
 
     @property
     def generalises_whole_domains(self) -> bool:
@@ -102,6 +107,7 @@ class FullDomain(Transform):
             Fraction(asked.choices.get("suppression_limit", 0)),
             asked.choices.get("suppressed_records") == "kept",
             asked.choices.get("measure", _DEFAULT_MEASURE),
+            asked.node,
         )
 
     @property
@@ -111,9 +117,12 @@ class FullDomain(Transform):
             share = plain(self.suppression_limit * 100)
             what = "are a class at the roots" if self.keeps_suppressed else "are left out"
             left_out = f"; records of at most {share} % of the respondents {what}"
+        chosen = f"preferred by {self.measure.replace('-', ' ')}"
+        if self.node:
+            chosen = f"those of an earlier release ({', '.join(map(str, self.node))})"
         return (
             f"{self.algorithm}: one level of each quasi-identifier's hierarchy for the whole table,"
-            f" preferred by {self.measure.replace('-', ' ')}{left_out}"
+            f" {chosen}{left_out}"
         )
 
 

@@ -79,6 +79,9 @@ def run_options(command: Command) -> Command:
                      " where it permits exactly one."),
         click.option("--population", metavar="PATH",
                      help="The population table that the policy names, bound as by --data."),
+        click.option("--recoding-of", metavar="IRI",
+                     help="An earlier release by incognito: this data, a further batch of the same shape,"
+                     " is published at its levels."),
         click.option("--earlier-data", metavar="PATH", multiple=True,
                      help="Data that an earlier release about the same respondents was made from, where it"
                      " is other data than this; may be repeated."),

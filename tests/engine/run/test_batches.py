@@ -1,0 +1,131 @@
+"""Further batches of the same shape, published at the levels of an earlier release."""
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shell import Ran, listing, smalti
+
+STAYS = "http://example.com/stays"
+HOSPITAL = "http://example.com/party/hospital"
+POLICY = """\
+policy: http://example.com/policy/stays
+owner: http://example.com/party/hospital
+party: http://example.com/party/hospital
+target: http://example.com/stays
+purpose: statistical
+method: l-diversity
+algorithm: {algorithm}
+k: 2
+l: 2
+respondent: who
+identifiers: [who]
+quasi-identifiers: [zip]
+sensitive: [disease]
+output: http://example.com/stays-published
+"""
+FIRST = [("a", "10041"), ("b", "10042"), ("c", "10043"), ("d", "10044"), ("e", "20031"), ("f", "20032")]
+"""At one level of the hierarchy, two classes."""
+
+
+def stays(folder: Path, people: Sequence[tuple[str, str]], name: str = "stays.csv", width: int = 5) -> None:
+    rows = [
+        f"{who},{zip_code},{'flu' if place % 2 else 'gout'}\n"
+        for place, (who, zip_code) in enumerate(people)
+    ]
+    (folder / name).write_text("who,zip,disease\n" + "".join(rows))
+    hierarchy = {"rule": "masking", "width": width}
+    described: dict[str, Any] = {
+        "@context": ["http://www.w3.org/ns/csvw", {"smalti": "https://w3id.org/smalti#"}], "url": name,
+        "tableSchema": {"columns": [
+            {"name": "who"}, {"name": "zip", "smalti:hierarchy": hierarchy}, {"name": "disease"},
+        ]},
+    }  # fmt: skip
+    (folder / f"{name}-metadata.json").write_text(json.dumps(described))
+
+
+def run(folder: Path, out: str, *more: str, policy: str = "stays.yaml") -> Ran:
+    asks = ["--data", f"{STAYS}=stays.csv", "--as", HOSPITAL, "--purpose", "statistical", "--out", out]
+    return smalti("run", policy, *asks, *more, cwd=folder)
+
+
+def labels(folder: Path, out: str) -> list[str]:
+    with next((folder / out).glob("*.csv")).open(newline="") as file:
+        return [row["zip"] for row in csv.DictReader(file)]
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """A folder with a first release, and its data in `first.csv`."""
+    (tmp_path / "stays.yaml").write_text(POLICY.format(algorithm="incognito"))
+    stays(tmp_path, FIRST)
+    assert run(tmp_path, "first").code == 0
+    assert labels(tmp_path, "first") == ["1004*"] * 4 + ["2003*"] * 2
+    stays(tmp_path, FIRST, "first.csv")
+    return tmp_path
+
+
+LEVELS = ("--recoding-of", "http://example.com/stays-published")
+TOGETHER = (*LEVELS, "--earlier-data", "first.csv")
+
+
+def test_a_batch_of_other_people_has_the_levels_of_the_first_release(begun: Path) -> None:
+    stays(begun, [("p", "10041"), ("q", "10041"), ("r", "10047"), ("s", "10047")])
+    done = run(begun, "second", *TOGETHER)
+    assert done.code == 0, done
+    assert labels(begun, "second") == ["1004*"] * 4, "by itself, it would be published as it is"
+    plan = smalti(
+        "plan", "stays.yaml", "--data", f"{STAYS}=stays.csv", "--owner", HOSPITAL, "--registry",
+        "smalti.sqlite", *LEVELS, cwd=begun,
+    )  # fmt: skip
+    assert "those of an earlier release (1)" in " ".join(plan.out.split())
+
+
+def test_enough_people_may_join_a_class_and_one_may_not(begun: Path) -> None:
+    one = [*FIRST, ("p", "10045")]
+    stays(begun, one)
+    before = listing(begun)
+    refused = run(begun, "second", *TOGETHER)
+    assert refused.code == 1
+    assert "in this run, an equivalence class has too few respondents" in refused.message
+    assert "1 respondents, in records 7" in refused.message
+    assert listing(begun) == before
+    stays(begun, [*one, ("q", "10046")])
+    done = run(begun, "second", *TOGETHER)
+    assert done.code == 0, done
+
+
+def test_a_deletion_that_tells_something_is_refused(begun: Path) -> None:
+    stays(begun, FIRST[1:])
+    refused = run(begun, "second", *TOGETHER)
+    assert refused.code == 1
+    assert "a promise is broken" in refused.message
+    stays(begun, FIRST[:4])
+    done = run(begun, "second", *TOGETHER)
+    assert done.code == 0, "a whole class may go"
+
+
+def test_a_batch_that_misses_the_promise_by_itself_is_refused(begun: Path) -> None:
+    stays(begun, [("p", "10041"), ("q", "30000")])
+    refused = run(begun, "second", *TOGETHER)
+    assert refused.code == 1
+    assert "at the levels of the earlier release" in refused.message
+
+
+def test_what_has_no_such_levels_is_refused(begun: Path) -> None:
+    mondrian = POLICY.format(algorithm="mondrian").replace("policy/stays", "policy/other")
+    (begun / "other.yaml").write_text(mondrian)
+    refused = run(begun, "second", *LEVELS, policy="other.yaml")
+    assert refused.code == 1
+    assert "the policy requires `mondrian`" in refused.message
+    stays(begun, FIRST, width=6)
+    refused = run(begun, "second", *LEVELS)
+    assert refused.code == 1
+    assert "other hierarchies: `zip`" in refused.message
+    unknown = run(begun, "second", "--recoding-of", "http://example.com/nothing")
+    assert unknown.code == 2
+    assert "owns no release" in unknown.message
+    assert not (begun / "second").exists()
