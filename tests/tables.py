@@ -250,7 +250,7 @@ def covers(label: str, original: str) -> bool:
     if label.startswith("\\"):
         return label[1:] == original
     if label.startswith("{"):
-        return original in _items(label[1:-1])
+        return original in items(label[1:-1])
     if label in ("", original):
         return label == original
     if label.startswith("["):
@@ -268,7 +268,7 @@ def _value(text: str) -> Decimal | date | str:
         return text
 
 
-def _items(body: str) -> list[str]:
+def items(body: str) -> list[str]:
     items, escaped = [""], False
     for character in body:
         if escaped or character not in "\\|":

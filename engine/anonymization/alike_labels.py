@@ -54,7 +54,7 @@ def check_alike(plan: Plan, problem: Problem, portions: Portions, labels: pa.Tab
     Raises:
         GuaranteeError: some do not.
     """
-    shown = _numbers(labels)
+    shown = numbers_of_labels(labels)
     if not may_break(plan) or int(shown.max(initial=-1)) + 1 == labels.num_rows:
         return
     kept = portions.classes != LEFT_OUT
@@ -70,7 +70,7 @@ def check_alike(plan: Plan, problem: Problem, portions: Portions, labels: pa.Tab
         )
 
 
-def _numbers(labels: pa.Table) -> Integers:
+def numbers_of_labels(labels: pa.Table) -> Integers:
     """By class a number, the same where all labels are."""
     codes = [
         pc.dictionary_encode(column, null_encoding="encode").combine_chunks() for column in labels.columns

@@ -33,6 +33,8 @@ from smalti.vocab.terms import (
     DISTANCE,
     DIVERSITY,
     IRI,
+    K_ANONYMITY,
+    L_DIVERSITY,
     T_CLOSENESS,
     C,
     K,
@@ -43,6 +45,8 @@ from smalti.vocab.words import BY_IRI, has_usable_size
 
 _AT_MOST: Final = (C, ALPHA, T)
 """Words that bound a number from above."""
+LEAST_K: Final = 2
+"""No smaller k is a promise."""
 _OF_MODELS: Final = frozenset({*_AT_MOST, DIVERSITY, DISTANCE})
 
 
@@ -108,26 +112,60 @@ def chosen_bounds(
 def with_number(permission: Permission, word: str, number: int) -> Permission:
     """A permission with another k or l.
 
+    An l of 1 makes l-diversity plain k-anonymity; a larger one makes k-anonymity of sensitive columns
+    l-diversity, with at least this l.
+
     Args:
         permission: to anonymize.
         word: `k` or `l`.
         number: above 0.
 
     Raises:
-        PlanError: it states no such number.
+        PlanError: it states no such number, or the number promises nothing.
     """
     wanted = permission.anonymization
-    bound = None if wanted is None else {"k": wanted.k, "l": wanted.l}[word]
-    if wanted is None or bound is None:
+    if wanted is None:
+        raise _no_number(permission, word)
+    other = _with_k(wanted, number) if word == "k" else _with_l(wanted, number)
+    if other is None:
+        raise _no_number(permission, word)
+    return replace(permission, anonymization=other)
+
+
+def _no_number(permission: Permission, word: str) -> PlanError:
+    where = str(permission.where)
+    return PlanError(
+        where, f"the policy states no {word}", f"a method with {word}", f"leave out --vary {word}"
+    )
+
+
+def _with_k(wanted: Anonymization, k: int) -> Anonymization | None:
+    if wanted.k is None:
+        return None
+    if k < LEAST_K:
         raise PlanError(
-            str(permission.where),
-            f"the policy states no {word}",
-            f"a method with {word}",
-            f"leave out --vary {word}",
+            str(wanted.where), f"k = {k} promises nothing", f"k of at least {LEAST_K}", "leave it out"
         )
-    other = replace(bound, value=number)
-    wanted = replace(wanted, k=other) if word == "k" else replace(wanted, l=other)
-    return replace(permission, anonymization=wanted)
+    return replace(wanted, k=replace(wanted.k, value=k))
+
+
+def _with_l(wanted: Anonymization, least: int) -> Anonymization | None:
+    if wanted.method == K_ANONYMITY and wanted.sensitive and least > 1:
+        bound = Bound(Operator.GTEQ, least, wanted.where)
+        return replace(wanted, method=L_DIVERSITY, l=bound)
+    if wanted.method == K_ANONYMITY and least == 1:
+        return wanted
+    if wanted.method != L_DIVERSITY or wanted.l is None:
+        return None
+    if least == 1:
+        of_l = (DIVERSITY, C)
+        rest = tuple(
+            parameter
+            for parameter in wanted.parameters
+            if not isinstance(parameter, Comparison) or parameter.operand not in of_l
+        )
+        return replace(wanted, method=K_ANONYMITY, l=None, parameters=rest)
+    return replace(wanted, l=replace(wanted.l, value=least))
 
 
 class _Chooser:

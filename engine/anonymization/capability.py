@@ -1,12 +1,13 @@
 """Generalised rows: what a run of k-anonymity and its kin does at each step."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smalti.engine.anonymization.bounds import with_number
+from smalti.engine.anonymization.class_measures import ClassMeasures
 from smalti.engine.anonymization.codebooks import hierarchies_of
 from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import InformationLoss, execute
@@ -43,6 +44,7 @@ from smalti.engine.binding.run_record import (
 )
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.stated import Published, Stated
+from smalti.engine.plan.class_figures import ClassFigures
 from smalti.engine.plan.files import (
     ColumnLevel,
     ColumnLoss,
@@ -87,6 +89,7 @@ class Anonymization(Capability[Plan, Written]):
 
     kind = Kind.ANONYMIZATION
     gives_content_again = True
+    varies_numbers = True
 
     def check_request(self, request: RunRequest) -> None:
         refuse_query(request)
@@ -147,6 +150,11 @@ class Anonymization(Capability[Plan, Written]):
 
     def varied(self, permission: Permission, word: str, number: int) -> Permission:
         return with_number(permission, word, number)
+
+    def class_measures(
+        self, compiled: Compiled[Plan], table: StagedTable
+    ) -> Callable[[Plan], ClassFigures]:
+        return ClassMeasures(table, hierarchies_of(compiled.source.description)).figures
 
     def guarantee(self, plan: Plan) -> ClassGuarantee:
         return guarantee_of(plan)

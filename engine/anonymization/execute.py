@@ -98,7 +98,7 @@ def execute(  # noqa: PLR0913, PLR0917 (a run, and its population)
     phase("generalise")
     generalised = algorithm.generalised(problem) if len(frequencies.rows) else None
     if generalised is None:
-        raise _cannot_be_met(plan, problem)
+        raise cannot_be_met(plan, problem)
     phase("write")
     problem = replace(problem, weights=tabled.published)
     recoding, warnings = _recoding(plan, table, problem, books, generalised, tabled.row_weights)
@@ -132,11 +132,11 @@ def _execute_in_fragments(
         return None
     most_combinations = plan.apply.transform.most_combinations
     if most_combinations is not None and fragments.combinations() > most_combinations:
-        raise _too_many_combinations(plan)
+        raise too_many_combinations(plan)
     phase("generalise")
     penalties = fragments.generalise()
     if penalties is None:
-        raise _cannot_be_met(plan, _whole(plan, table, fragments.hierarchies)[0])
+        raise cannot_be_met(plan, _whole(plan, table, fragments.hierarchies)[0])
     phase("write")
     warnings = check_labels(plan, table, fragments.label_bytes)
     fragments.write(output, link)
@@ -144,8 +144,8 @@ def _execute_in_fragments(
     return InformationLoss(named, warnings)
 
 
-def _too_many_combinations(plan: Plan) -> PlanError:
-    """Says which bound, not by how much it is exceeded."""
+def too_many_combinations(plan: Plan) -> PlanError:
+    """The refusal of a table. It says which bound, not by how much it is exceeded."""
     transform = plan.apply.transform
     count = transform.grouping_terms.blocks
     return PlanError(
@@ -164,15 +164,15 @@ def _tabled(
     """The frequency table of all rows, and the problem that classes are made from."""
     if plan.read.population is None:
         whole, books, frequencies = _whole(plan, table, hierarchies)
-        problem, tuple_of = _merged(whole, books)
-        weights = _weights(plan, whole, frequencies.respondent_rows, tuple_of)
+        problem, tuple_of = merged_spellings(whole, books)
+        weights = weights_of_rows(plan, whole, frequencies.respondent_rows, tuple_of)
         return frequencies, PopulationProblem(problem, books, tuple_of, problem.weights, weights)
     if population is None:
         raise InternalError("a plan with a population table was run without it")
     frequencies = table.frequencies(plan)
     everybody = population.frequencies(plan)
     return frequencies, population_problem(
-        plan, frequencies, everybody, lambda counted: _problem(plan, counted, hierarchies)
+        plan, frequencies, everybody, lambda counted: problem_of(plan, counted, hierarchies)
     )
 
 
@@ -182,11 +182,11 @@ def _whole(
     """The frequency table of all rows."""
     weighs = weighs_values(plan.apply.transform.guarantee.requirements)
     frequencies = table.frequencies(plan, counts_values=weighs, counts_respondents=plan.has_figures)
-    return *_problem(plan, frequencies, hierarchies), frequencies
+    return *problem_of(plan, frequencies, hierarchies), frequencies
 
 
-def _cannot_be_met(plan: Plan, problem: Problem) -> GuaranteeError:
-    """Says which rule, not by how much: the requester is not to learn figures from a refusal."""
+def cannot_be_met(plan: Plan, problem: Problem) -> GuaranteeError:
+    """The refusal of a plan. It says which rule, not by how much: a requester is to learn no figures."""
     promised = plan.apply.transform.guarantee
     judges = judges_of(promised.requirements)
     rule = f"{promised.model} with {' and '.join(judge.parameters for judge in judges if judge.parameters)}"
@@ -209,7 +209,9 @@ def _cannot_be_met(plan: Plan, problem: Problem) -> GuaranteeError:
     return refusal
 
 
-def _weights(plan: Plan, whole: Problem, rows: Integers | None, tuple_of: Integers) -> RowWeights | None:
+def weights_of_rows(
+    plan: Plan, whole: Problem, rows: Integers | None, tuple_of: Integers
+) -> RowWeights | None:
     """How much rows weigh in figures, where there are some.
 
     Args:
@@ -271,9 +273,10 @@ def _labels(
     return pa.concat_arrays([labels.slice(0, len(labels) - 1), root])
 
 
-def _problem(
+def problem_of(
     plan: Plan, frequencies: Frequencies, hierarchies: Hierarchies
 ) -> tuple[Problem, list[Codebook]]:
+    """The problem of a frequency table, with a tuple for each spelling; and the values of its columns."""
     transform = plan.apply.transform
     encoded = [
         _by_value(plan, name, column, hierarchies)
@@ -284,7 +287,7 @@ def _problem(
         tuples, people = frequencies.respondents
         respondents = Incidence(tuples, _respondents(plan, people, hierarchies))
     kept = [
-        _sensitive(plan, name, holders, hierarchies)
+        sensitive_incidence(plan, name, holders, hierarchies)
         for name, holders in zip(transform.sensitive, frequencies.sensitive, strict=True)
     ]
     sensitive = tuple(incidence for incidence, _ in kept)
@@ -305,7 +308,7 @@ def _problem(
     return problem, [book for book, _ in encoded]
 
 
-def _merged(problem: Problem, books: list[Codebook]) -> tuple[Problem, Integers]:
+def merged_spellings(problem: Problem, books: list[Codebook]) -> tuple[Problem, Integers]:
     """One tuple for all spellings of the same values; and by tuple of texts, which one that is."""
     if all(len(book.codes) == len(book.texts) for book in books):
         return problem, np.arange(len(problem.weights))
@@ -331,7 +334,7 @@ def _occurring(codes: Integers) -> tuple[Integers, Integers]:
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
 
 
-def _sensitive(
+def sensitive_incidence(
     plan: Plan, name: str, holders: Holders, hierarchies: Hierarchies
 ) -> tuple[SensitiveIncidence, Integers | None]:
     """Who holds which value, and the nodes of the values where they have a hierarchy."""

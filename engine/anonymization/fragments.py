@@ -18,7 +18,7 @@ from smalti.engine.anonymization import cut_queries as queries
 from smalti.engine.anonymization.codebooks import Hierarchies, codebook_of, tree_of
 from smalti.engine.anonymization.cut_queries import FACTS, Division
 from smalti.engine.anonymization.first_cuts import FirstCuts, Terms
-from smalti.engine.anonymization.recoder import Recoder
+from smalti.engine.anonymization.recoder import Atoms, Recoder
 from smalti.engine.anonymization.sampled_cuts import SampledCuts, taken_back
 from smalti.engine.anonymization.side_judges import side_judges_of
 from smalti.engine.backends.keys import Packing
@@ -95,6 +95,11 @@ class Fragments:
             self._most, self._divisions = fragments, SampledCuts(relations, terms).cut(fragments)
             self._count = 1 + len(self._divisions)
         return self._count
+
+    def atoms(self) -> Atoms:
+        """All rows as one kernel takes them, without cuts before."""
+        self._make_facts()
+        return self._recoder.atoms(self._table.relations.take(f"SELECT * FROM {FACTS}"))
 
     def combinations(self) -> int:
         """How many different combinations of quasi-identifiers the facts have."""

@@ -17,6 +17,17 @@ from smalti.transforms.values.texts import Codebook
 
 
 @dataclass(frozen=True, slots=True)
+class Atoms:
+    """Rows as atoms: they agree in the quasi-identifiers, and in retained columns where these tell them."""
+
+    problem: Problem
+    kept: tuple[Integers, ...]
+    """By retained column and atom: a number for each text."""
+    weights: RowWeights | None
+    """How much the rows of respondents weigh, where labels depend on it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Recoder:
     """From the facts of one fragment to what becomes of each of its tuples; runs wherever the facts are."""
 
@@ -75,6 +86,16 @@ class Recoder:
             self._rows(node, portions.classes, [*keys.columns, *places], []),
             self._classes(node, divided, portions.classes, weights),
         ])  # fmt: skip
+
+    def atoms(self, facts: pa.Table) -> Atoms:
+        """The frequency table of facts, before any class is made."""
+        columns = self._columns(facts)
+        problem, first, tuples = self._problem(facts, columns)
+        kept = tuple(column[first] for column in columns[len(self.books) :])
+        weights = None
+        if self.weighs_rows and self.has_respondents:
+            weights = RowWeights(tuples, _integers(facts, "n"), _integers(facts, "t"))
+        return Atoms(problem, kept, weights)
 
     def _portions(self, problem: Problem) -> Portions | None:
         generalised = self.algorithm.generalised(problem)

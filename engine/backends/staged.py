@@ -73,7 +73,7 @@ class Frequencies:
     respondent_rows: Integers | None
     """How many rows are of each of these pairs; None where nobody asks."""
     sensitive: tuple[Holders, ...]
-    """In the plan's order."""
+    """In the plan's order; then of columns that are counted beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +392,12 @@ class StagedTable:
         return max(-(-facts // MOST_FACTS), 1)
 
     def frequencies(
-        self, plan: Plan, *, counts_values: bool = False, counts_respondents: bool = False
+        self,
+        plan: Plan,
+        *,
+        counts_values: bool = False,
+        counts_respondents: bool = False,
+        beside: Sequence[str] = (),
     ) -> Frequencies:
         """Count the combinations of quasi-identifiers, and who and what occurs with them.
 
@@ -400,10 +405,12 @@ class StagedTable:
             plan: says which columns.
             counts_values: rows of sensitive values are counted, too.
             counts_respondents: rows of respondents are counted, too.
+            beside: columns that are counted as sensitive ones are, behind them.
         """
         transform, respondent = plan.apply.transform, plan.read.respondent
         who = (respondent.column,) if isinstance(respondent, RespondentColumn) else ()
-        self.number((*transform.quasi_identifiers, *transform.sensitive, *who))
+        counted_columns = (*transform.sensitive, *beside)
+        self.number((*transform.quasi_identifiers, *counted_columns, *who))
         places = [self._index(name) for name in transform.quasi_identifiers]
         packing = self._packing = self._packing_of(plan)
         counted = self.relations.take(
@@ -424,9 +431,7 @@ class StagedTable:
             rows,
             pairs,
             respondent_rows,
-            tuple(
-                self._holders(packing, keys, (name, *who), counts_values) for name in transform.sensitive
-            ),
+            tuple(self._holders(packing, keys, (name, *who), counts_values) for name in counted_columns),
         )
 
     def _packing_of(self, plan: Plan) -> Packing:

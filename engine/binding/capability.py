@@ -17,6 +17,7 @@ from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.stated import Published, Stated
 from smalti.engine.plan.any_plan import AnyPlan
+from smalti.engine.plan.class_figures import ClassFigures
 from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.kinds import Kind, action_of, capability_module
@@ -128,6 +129,9 @@ class Capability(ABC, Generic[P, E]):
     kind: Kind
     gives_content_again: bool = False
     """Whether a plan gives the same content each time: no part is drawn at random."""
+
+    varies_numbers: bool = False
+    """Whether its permissions have numbers that `varied` changes, and `class_measures` measures plans."""
 
     def check_installed(self) -> None:
         """Raise UsageError where an optional dependency is missing."""
@@ -242,6 +246,19 @@ class Capability(ABC, Generic[P, E]):
         """
         del permission, word, number
         raise InternalError(f"nothing of {self.kind} can be varied")
+
+    def class_measures(self, compiled: Compiled[P], table: StagedTable) -> Callable[[P], ClassFigures]:
+        """What measures plans of one permission on one table, whose rows are counted once.
+
+        It publishes nothing and proves nothing of bytes; asked only where the kind `varies_numbers`. The
+        function raises GuaranteeError where a plan cannot be met, and PlanError where it is not measured.
+
+        Args:
+            compiled: one of the plans, and what it was made for.
+            table: its rows.
+        """
+        del compiled, table
+        raise InternalError(f"nothing of {self.kind} is in classes")
 
     def expected_errors(self, plan: P) -> tuple[str, ...]:
         """How far noise takes what is published from what was measured, as sentences; by the plan alone."""

@@ -55,6 +55,11 @@ class Varied:
     number: int
     """Above 0."""
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether it asks for anything: an l of 1 does not."""
+        return (self.word, self.number) != ("l", 1)
+
     def __str__(self) -> str:
         return f"{self.word} = {self.number}"
 
@@ -150,13 +155,7 @@ def try_out(
     """
     if registry.decision_log is not None:
         raise InternalError("a try would be logged")
-    if not binds_as_owner(request, registry):
-        raise UsageError(
-            "owner (--owner)",
-            f"{request.submitter} does not own all of `{request.target}`, and a try shows owners figures",
-            "the party that owns the data",
-            "say who you are with --owner or --as; `smalti plan` shows others what a run would do",
-        )
+    check_owner(request, registry, "a try")
     request = resolved_request(request, registry)
     request = replace(
         request, options=replace(request.options, output_format=OutputFormat.CSV, rows_per_part=None)
@@ -166,6 +165,26 @@ def try_out(
         return _tried_out(request, registry, backend, vary, columns)
     except DeclaresMoreError as more:
         return _tried_out(request, registry, backend, vary, more.columns)
+
+
+def check_owner(request: RunRequest, registry: Registry, what: str) -> None:
+    """Refuse to show figures of data to anybody but a party that fully owns it; what nobody knows, all may.
+
+    Args:
+        request: whose submitter asks.
+        registry: what is known.
+        what: shows the figures, such as "a try".
+
+    Raises:
+        UsageError: the submitter does not own all of the target.
+    """
+    if not binds_as_owner(request, registry):
+        raise UsageError(
+            "owner (--owner)",
+            f"{request.submitter} does not own all of `{request.target}`, and {what} shows owners figures",
+            "the party that owns the data",
+            "say who you are with --owner or --as; `smalti plan` shows others what a run would do",
+        )
 
 
 def _tried_out(
@@ -185,23 +204,28 @@ def _tried_out(
     try:
         tried, notices = attempt.result(granted)
     except GuaranteeError as refused:
-        raise _for_owner(refused) from None
+        raise for_owner(refused) from None
     except DeniedOnDataError as refused:
         return Trial(decision=deny_afterwards(registry, decision, refused.reason))
     variations = tuple(attempt.variation(granted, varied) for varied in vary)
     return Trial(decision=decision, plan=tried.plan, notices=notices, tried=tried, variations=variations)
 
 
+def nothing_to_vary(way_out: str) -> UsageError:
+    """The refusal of numbers for a kind of run that has none."""
+    return UsageError(
+        "vary (--vary)",
+        "the matching permission generalises no rows, and has no k or l",
+        "a permission of k-anonymity or l-diversity",
+        way_out,
+    )
+
+
 def _only_planned(
     capability: Capability[AnyPlan, object], planned: Planned, vary: Sequence[Varied]
 ) -> Trial:
     if vary:
-        raise UsageError(
-            "vary (--vary)",
-            "the matching permission generalises no rows, and has no k or l",
-            "a permission of k-anonymity or l-diversity",
-            "leave it out",
-        )
+        raise nothing_to_vary("leave it out")
     if planned.decision is None:
         raise InternalError("a try was planned without a decision")
     if planned.plan is None:
@@ -250,17 +274,15 @@ class _Attempt:
             other = self.capability.varied(granted.permission, varied.word, varied.number)
             tried, _ = self.result(replace(granted, permission=other))
         except (PlanError, GuaranteeError) as refused:
-            problem = (
-                _for_owner(refused).problem if isinstance(refused, GuaranteeError) else refused.problem
-            )
+            problem = for_owner(refused).problem if isinstance(refused, GuaranteeError) else refused.problem
             return Variation(varied, None, problem)
         except DeniedOnDataError as denied:
             return Variation(varied, None, denied.reason.text)
         return Variation(varied, tried)
 
 
-def _for_owner(refused: GuaranteeError) -> GuaranteeError:
-    """The refusal with the best that the data can meet, where that is known: a try is for its owner."""
+def for_owner(refused: GuaranteeError) -> GuaranteeError:
+    """A refusal with the best that the data can meet, where that is known: a try is for its owner."""
     if not refused.attainable:
         return refused
     best = "; ".join(refused.attainable)

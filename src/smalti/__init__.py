@@ -11,6 +11,7 @@ the output, and records it as a new object that later policies can authorize.
     offer        the public part of a policy, as an offer to other connectors
     plan         what a run would do to each column, and why
     try_out      a run that stops before it records anything, for the data's owner
+    sweep        risk against loss with many numbers, for the data's owner
     run          run it, verify and register the output
     decide       whether a party may perform an action, by the registry, and why
     authorize    the same by policies passed in: pure, for layers that store policies themselves
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         Registry,
         Request,
         Scaffold,
+        Sweep,
         Trial,
         Watch,
         assess,
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
         query,
         read_published,
         run,
+        sweep,
         try_out,
         verify,
     )
@@ -92,6 +95,7 @@ __all__ = [
     "Request",
     "Scaffold",
     "SmaltiError",
+    "Sweep",
     "Trial",
     "Watch",
     "__version__",
@@ -112,6 +116,7 @@ __all__ = [
     "query",
     "read_published",
     "run",
+    "sweep",
     "try_out",
     "verify",
 ]

@@ -34,6 +34,7 @@ from smalti.engine.run import run as _engine
 from smalti.engine.run.assessing import Assessment
 from smalti.engine.run.engines import EngineName, make_backend
 from smalti.engine.run.recheck import Recheck
+from smalti.engine.run.sweep import Sweep, swept
 from smalti.engine.run.trial import Trial
 from smalti.engine.run.trial import try_out as _try_out
 from smalti.engine.tables.addresses import ArrowStream, Frame, Location, data_at, described_by
@@ -56,6 +57,7 @@ from smalti.policy.short.source import IN_CODE
 from smalti.published import read_published
 from smalti.roles import Scaffold
 from smalti.starting import init
+from smalti.sweeping import read_points
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
 from smalti.trying import asked_by_default, only_read, read_varied
 from smalti.vocab.terms import IRI
@@ -83,6 +85,7 @@ __all__ = [
     "Registry",
     "Request",
     "Scaffold",
+    "Sweep",
     "Trial",
     "Watch",
     "assess",
@@ -102,6 +105,7 @@ __all__ = [
     "query",
     "read_published",
     "run",
+    "sweep",
     "try_out",
     "verify",
 ]
@@ -419,31 +423,45 @@ def try_out(
         SmaltiError: states where, what, what was expected and the way out.
     """
     varied = read_varied(vary)
-    (target,) = (iri(named, "data (--data)") for named in data) if len(data) == 1 else (None,)
-    backend, rule = _engine_chosen(choices), choices.get("rule")
+    backend = _engine_chosen(choices)
     with only_read(choices.get("registry")) as opened:
-        document = policy
-        if not isinstance(document, PolicyDocument):
-            issuer = choices.get("owner") or party
-            document = load_policy(document, registry=opened, issuer=issuer, target=target)
-        named = choices.copy()
-        if target is not None:
-            asked = asked_by_default(document.policy, target, None if rule is None else IRI(rule))
-            if not opened.ownership.is_known(target):
-                named["owner"] = choices.get("owner") or asked.owner
-            elif not (choices.get("owner") or party):
-                raise UsageError(
-                    "owner (--owner)",
-                    f"the registry knows `{target}`, and nobody says who tries the policy out",
-                    "the party that owns the data",
-                    "say who you are with --owner or --as",
-                )
-            else:
-                named["owner"] = choices.get("owner") or party
-            named["purpose"] = choices.get("purpose") or asked.purpose
-            party = party or asked.party
-        wanted = replace(_request(document, data, party, named), show_values=show_values)
-        return _try_out(wanted, opened, backend, varied)
+        request = _owners_request(policy, data, party, choices, opened)
+        return _try_out(replace(request, show_values=show_values), opened, backend, varied)
+
+
+@public
+def sweep(
+    policy: PolicyDocument | PolicyInCode | AnyPath,
+    *,
+    data: Mapping[str, AnyPath | ArrowStream],
+    vary: Sequence[str],
+    party: str | None = None,
+    **choices: Unpack[Choices],
+) -> Sweep:
+    """Measure risk and loss of a policy with other numbers, for the data's owner; the data is read once.
+
+    Nothing is recorded, charged, published or logged, and no point is verified: figures come from the
+    classes that a run with the same plan makes.
+
+    Args:
+        policy: as of `try_out`; it names k, and sensitive columns where l is varied.
+        data: as of `run`.
+        vary: numbers to take in the place of the policy's, each such as `k=2,5,10` or `l=1,2`; an l of 1 is
+            plain k-anonymity. Points are all combinations, at most `smalti.engine.run.sweep.MOST_POINTS`.
+        party: as of `try_out`.
+        **choices: as of `try_out`.
+
+    Returns:
+        The decision; where it permits, each point with its figures, or why there are none. All of it is
+        about the data, and for its owner.
+
+    Raises:
+        SmaltiError: states where, what, what was expected and the way out.
+    """
+    points = read_points(vary)
+    backend = _engine_chosen(choices)
+    with only_read(choices.get("registry")) as opened:
+        return swept(_owners_request(policy, data, party, choices, opened), opened, backend, points)
 
 
 @public
@@ -641,6 +659,43 @@ def _request(
 def _recoding_of(choices: Choices) -> IRI | None:
     earlier = choices.get("recoding_of")
     return None if earlier is None else iri(earlier, "recoding (--recoding-of)")
+
+
+def _owners_request(
+    policy: PolicyDocument | PolicyInCode | AnyPath,
+    data: Mapping[str, AnyPath | ArrowStream],
+    party: str | None,
+    choices: Choices,
+    registry: Registry,
+) -> RunRequest:
+    """The request of an owner who tries a policy out: what is not stated, the policy says.
+
+    Raises:
+        UsageError: the registry knows the data, and nobody says who asks.
+    """
+    rule = choices.get("rule")
+    (target,) = (iri(named, "data (--data)") for named in data) if len(data) == 1 else (None,)
+    document = policy
+    if not isinstance(document, PolicyDocument):
+        issuer = choices.get("owner") or party
+        document = load_policy(document, registry=registry, issuer=issuer, target=target)
+    named = choices.copy()
+    if target is not None:
+        asked = asked_by_default(document.policy, target, None if rule is None else IRI(rule))
+        if not registry.ownership.is_known(target):
+            named["owner"] = choices.get("owner") or asked.owner
+        elif not (choices.get("owner") or party):
+            raise UsageError(
+                "owner (--owner)",
+                f"the registry knows `{target}`, and nobody says who tries the policy out",
+                "the party that owns the data",
+                "say who you are with --owner or --as",
+            )
+        else:
+            named["owner"] = choices.get("owner") or party
+        named["purpose"] = choices.get("purpose") or asked.purpose
+        party = party or asked.party
+    return _request(document, data, party, named)
 
 
 def _population(choices: Choices) -> Location | None:

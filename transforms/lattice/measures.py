@@ -3,21 +3,17 @@
 All are exact whole numbers or fractions, so that every machine prefers the same node.
 """
 
-from decimal import Decimal, localcontext
 from enum import StrEnum
 from fractions import Fraction
-from typing import Final
 
 import numpy as np
 
 from smalti.errors import InternalError
 from smalti.transforms.lattice.rolled_up import RolledUp
+from smalti.transforms.measures.loss import average_class, discernibility
+from smalti.transforms.measures.loss import open_bits as bits_of_labels
 from smalti.transforms.problem import SCALE, Flags, Integers, Problem
 from smalti.transforms.values.levels import Levels
-
-LOGARITHM_UNIT: Final = 1 << 40
-"""Logarithms are whole multiples of 2^-40."""
-_DIGITS: Final = 40
 
 
 class Measure(StrEnum):
@@ -71,10 +67,9 @@ class Costs:
                 suppressed = (total - published) * len(classes.codes) * SCALE
                 return Fraction(self._charged(classes, kept) + suppressed, whole)
             case Measure.DISCERNIBILITY:
-                squares = sum(size * size for size in rows[kept].tolist())
-                return Fraction(squares + (total - published) * total)
+                return Fraction(discernibility(rows[kept].tolist(), total - published))
             case Measure.AVERAGE_CLASS:
-                return Fraction(published, int(np.count_nonzero(kept)))
+                return average_class(published, int(np.count_nonzero(kept)))
             case Measure.NON_UNIFORM_ENTROPY:
                 raise InternalError("this measure is a sum over levels")
 
@@ -97,13 +92,4 @@ def _open_bits(weights: Integers, codes: Integers, values: Integers) -> int:
     np.add.at(rows, codes, weights)
     of_value = np.zeros(int(values.max()) + 1, np.int64)
     np.add.at(of_value, values, rows)
-    logarithms = _logarithms({*rows.tolist(), *of_value.tolist()})
-    return sum(n * logarithms[n] for n in of_value.tolist()) - sum(n * logarithms[n] for n in rows.tolist())
-
-
-def _logarithms(numbers: set[int]) -> dict[int, int]:
-    """Base-2 logarithms in units of 2^-40; 0 for 0. `decimal` rounds correctly on every machine."""
-    with localcontext() as context:
-        context.prec = _DIGITS
-        unit = LOGARITHM_UNIT / Decimal(2).ln()
-        return {n: int((Decimal(n).ln() * unit).to_integral_value()) if n else 0 for n in numbers}
+    return bits_of_labels(of_value, of_value, rows)

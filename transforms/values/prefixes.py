@@ -47,20 +47,36 @@ def counts_below(texts: pa.Array, prefixes: pa.Array) -> Integers:
     >>> counts_below(pa.array(["a", "ab", "b"]), pa.array(["a", "ab", "", None])).tolist()
     [2, 1, 3, 0]
     """
+    first, last = places_below(texts, prefixes)
+    counts: Integers = last - first
+    return counts
+
+
+def places_below(texts: pa.Array, prefixes: pa.Array) -> tuple[Integers, Integers]:
+    """The places of the texts that begin with each prefix: the first, and one past the last.
+
+    Args:
+        texts: as for `counts_below`.
+        prefixes: the same.
+
+    >>> [places.tolist() for places in places_below(pa.array(["a", "ab", "b"]), pa.array(["ab", "", None]))]
+    [[1, 0, 0], [2, 3, 0]]
+    """
     ordered = texts.to_pylist()
-    counted = {prefix: _count(ordered, prefix) for prefix in pc.unique(prefixes).to_pylist()}
-    return np.array([counted[prefix] for prefix in prefixes.to_pylist()], np.int64)
+    places = {prefix: _places(ordered, prefix) for prefix in pc.unique(prefixes).to_pylist()}
+    ends = np.array([places[prefix] for prefix in prefixes.to_pylist()], np.int64).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1]
 
 
-def _count(ordered: list[str], prefix: str | None) -> int:
+def _places(ordered: list[str], prefix: str | None) -> tuple[int, int]:
     if prefix is None:
-        return 0
+        return 0, 0
     first, length = bisect_left(ordered, prefix), len(prefix)
 
     def beginning(text: str) -> str:
         return text[:length]
 
-    return bisect_right(ordered, prefix, first, key=beginning) - first
+    return first, bisect_right(ordered, prefix, first, key=beginning)
 
 
 def prefix_labels(prefixes: pa.Array, or_missing: Flags) -> pa.Array:

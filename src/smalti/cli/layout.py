@@ -9,7 +9,7 @@ from smalti.cli.settings import AdvancedOption
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Policies": ("assess", "init", "check", "fmt", "test", "offer"),
-    "Runs": ("plan", "try", "run"),
+    "Runs": ("plan", "try", "sweep", "run"),
     "Results": ("targets", "verify", "estimate", "budget"),
     "Registry": ("decide", "policy", "keys", "vocabulary"),
     "Models": ("audit",),

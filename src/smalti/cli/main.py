@@ -19,6 +19,7 @@ from smalti.cli import language as cli_language
 from smalti.cli import registry as cli_registry
 from smalti.cli import runs as cli_runs
 from smalti.cli import scaffolding as cli_scaffolding
+from smalti.cli import sweeping as cli_sweeping
 from smalti.cli import trying as cli_trying
 from smalti.cli import vocabulary as cli_vocabulary
 from smalti.cli.interrupts import MESSAGE, noticed
@@ -98,7 +99,7 @@ def cli(ctx: click.Context, settings: str | None, no_settings: bool) -> None:
 for _command in (
     cli_assessing.assess, cli_scaffolding.init,
     cli_language.check, cli_language.fmt, cli_language.offer, cli_language.test, cli_language.decide,
-    cli_runs.plan, cli_trying.try_, cli_runs.run, cli_runs.verify, cli_runs.estimate,
+    cli_runs.plan, cli_trying.try_, cli_sweeping.sweep, cli_runs.run, cli_runs.verify, cli_runs.estimate,
     cli_registry.policy, cli_keys.keys, cli_registry.targets, cli_vocabulary.vocabulary,
     cli_budget.budget, cli_audit.audit,
 ):  # fmt: skip

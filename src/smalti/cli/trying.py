@@ -51,7 +51,7 @@ def try_(policy: str, **options: Any) -> int:
     bound = bound_options(options)
     if registry is not None:
         bound["registry"] = registry
-    trial = api.try_out(_document(policy, template, bound), show_values=shows, **bound)
+    trial = api.try_out(document_of(policy, template, bound), show_values=shows, **bound)
     if shown_as == "json":
         click.echo(as_json(trial_json(trial)), nl=False)
     else:
@@ -80,7 +80,7 @@ def _shown_values() -> Callable[[str, Sequence[str]], None]:
     return show
 
 
-def _document(policy: str, template: tuple[str, ...], bound: dict[str, Any]) -> Any:
+def document_of(policy: str, template: tuple[str, ...], bound: dict[str, Any]) -> Any:
     """The policy; a template with what is bound in it, any other one as its path."""
     if not template:
         return policy
