@@ -1,27 +1,26 @@
 """The numbers of a plan's guarantee: the policy's bounds, or stronger ones that a run asks for."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final, TypeAlias
 
 from smalti.engine.anonymization.population import stated_presence
+from smalti.engine.binding.asked_bounds import AskedBounds
 from smalti.engine.plan.plan import Column
-from smalti.errors import InternalError, PlanError, SmaltiError
+from smalti.errors import InternalError, SmaltiError
 from smalti.policy.decide.decision import Fact
-from smalti.policy.decide.transformations import effective_bounds, whole
+from smalti.policy.decide.transformations import effective_bounds
 from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
-    Bound,
     Comparison,
     Condition,
     Logical,
     Named,
     Number,
     Operator,
-    Permission,
     Text,
     Value,
 )
@@ -33,8 +32,6 @@ from smalti.vocab.terms import (
     DISTANCE,
     DIVERSITY,
     IRI,
-    K_ANONYMITY,
-    L_DIVERSITY,
     T_CLOSENESS,
     C,
     K,
@@ -45,8 +42,6 @@ from smalti.vocab.words import BY_IRI, has_usable_size
 
 _AT_MOST: Final = (C, ALPHA, T)
 """Words that bound a number from above."""
-LEAST_K: Final = 2
-"""No smaller k is a promise."""
 _OF_MODELS: Final = frozenset({*_AT_MOST, DIVERSITY, DISTANCE})
 
 
@@ -80,7 +75,7 @@ def chosen_bounds(
             its column.
     """
     asked = {fact.operand: fact for fact in asks}
-    chooser = _Chooser(wanted, problems)
+    chooser = AskedBounds(wanted, problems)
     if wanted.method == DELTA_PRESENCE:
         for operand in sorted(asked):
             chooser.problem(f"a run cannot request `{operand}`", "the bounds of the policy")
@@ -109,88 +104,6 @@ def chosen_bounds(
     return ChosenBounds(k, least, models)
 
 
-def with_number(permission: Permission, word: str, number: int) -> Permission:
-    """A permission with another k or l.
-
-    An l of 1 makes l-diversity plain k-anonymity; a larger one makes k-anonymity of sensitive columns
-    l-diversity, with at least this l.
-
-    Args:
-        permission: to anonymize.
-        word: `k` or `l`.
-        number: above 0.
-
-    Raises:
-        PlanError: it states no such number, or the number promises nothing.
-    """
-    wanted = permission.anonymization
-    if wanted is None:
-        raise _no_number(permission, word)
-    other = _with_k(wanted, number) if word == "k" else _with_l(wanted, number)
-    if other is None:
-        raise _no_number(permission, word)
-    return replace(permission, anonymization=other)
-
-
-def _no_number(permission: Permission, word: str) -> PlanError:
-    where = str(permission.where)
-    return PlanError(
-        where, f"the policy states no {word}", f"a method with {word}", f"leave out --vary {word}"
-    )
-
-
-def _with_k(wanted: Anonymization, k: int) -> Anonymization | None:
-    if wanted.k is None:
-        return None
-    if k < LEAST_K:
-        raise PlanError(
-            str(wanted.where), f"k = {k} promises nothing", f"k of at least {LEAST_K}", "leave it out"
-        )
-    return replace(wanted, k=replace(wanted.k, value=k))
-
-
-def _with_l(wanted: Anonymization, least: int) -> Anonymization | None:
-    if wanted.method == K_ANONYMITY and wanted.sensitive and least > 1:
-        bound = Bound(Operator.GTEQ, least, wanted.where)
-        return replace(wanted, method=L_DIVERSITY, l=bound)
-    if wanted.method == K_ANONYMITY and least == 1:
-        return wanted
-    if wanted.method != L_DIVERSITY or wanted.l is None:
-        return None
-    if least == 1:
-        of_l = (DIVERSITY, C)
-        rest = tuple(
-            parameter
-            for parameter in wanted.parameters
-            if not isinstance(parameter, Comparison) or parameter.operand not in of_l
-        )
-        return replace(wanted, method=K_ANONYMITY, l=None, parameters=rest)
-    return replace(wanted, l=replace(wanted.l, value=least))
-
-
-class _Chooser:
-    def __init__(self, wanted: Anonymization, problems: list[SmaltiError]) -> None:
-        self._where, self._problems = str(wanted.where), problems
-
-    def asked(self, name: str, bound: Bound, asked: Fact | None) -> int | None:
-        if asked is None:
-            return None
-        number = whole(asked.values)
-        if number is None:
-            self.problem(f"the requested {name} is not a valid bound", "one whole number above 0")
-        elif bound.operator is Operator.EQ and number != bound.value:
-            self.problem(
-                f"requested {name} = {number}, but the policy requires exactly {bound.value}",
-                f"{name} = {bound.value}",
-            )
-        return number
-
-    def problem(
-        self, problem: str, expected: str, way_out: str = "change the request", where: str | None = None
-    ) -> None:
-        self._problems.append(PlanError(where or self._where, problem, expected, way_out))
-
-
 _Scoped: TypeAlias = tuple[IRI | None, Comparison]
 """A parameter, and the column that it is for; None: each sensitive one."""
 
@@ -203,7 +116,7 @@ class _Models:
     sensitive: Sequence[Column]
     asked: dict[IRI, Fact]
     """Those that are used are taken out."""
-    chooser: _Chooser
+    chooser: AskedBounds
 
     def chosen(self) -> ClassModels:
         """The models with their numbers; of no meaning where problems were found."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from smalti.engine.anonymization.bounds import with_number
 from smalti.engine.anonymization.class_measures import ClassMeasures
 from smalti.engine.anonymization.codebooks import hierarchies_of
 from smalti.engine.anonymization.compile import compile_plan
@@ -44,6 +43,7 @@ from smalti.engine.binding.run_record import (
 )
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.stated import Published, Stated
+from smalti.engine.binding.varied import with_number
 from smalti.engine.plan.class_figures import ClassFigures
 from smalti.engine.plan.files import (
     ColumnLevel,

@@ -1,6 +1,6 @@
 """Compile a permission and a bound table to a plan; the only place where a duty becomes a transform."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from enum import StrEnum
@@ -18,33 +18,26 @@ from smalti.engine.anonymization.population import (
     PopulationBinder,
     refused_beside_population,
 )
-from smalti.engine.backends.faults import cell, first_fault
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import (
-    BoundColumns,
     column_iri,
     refuse_unimplemented,
 )
 from smalti.engine.binding.circumstances import NO_MORE, Circumstances, Options
+from smalti.engine.binding.column_roles import ColumnRoles
 from smalti.engine.binding.kept_recoding import KeptRecoding
-from smalti.engine.binding.kept_rows import keep_satisfying, leave_out_withdrawn
-from smalti.engine.binding.rows import RowBinder
+from smalti.engine.binding.kept_rows import leave_out_withdrawn
 from smalti.engine.plan.hierarchies import UNDECLARED, DeclaredHierarchy, Masking, OrderedList, Prefixes
 from smalti.engine.plan.kinds import Kind, granted_kind
 from smalti.engine.plan.plan import (
     Apply,
     Column,
-    Filter,
-    OneRowEach,
     Plan,
     Read,
-    Respondent,
-    RespondentColumn,
     Role,
     Select,
     Write,
 )
-from smalti.engine.plan.respondents import ASSUMED, WAYS_TO_DECLARE
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import DataError, InternalError, PlanError, raise_all
@@ -64,10 +57,6 @@ from smalti.transforms.base import Asked, CutScore, Datatype, Standardization, T
 from smalti.transforms.class_models import ClassModels, Distance
 from smalti.transforms.mondrian.transform import Dimensionality, Partitioning
 from smalti.transforms.values.texts import (
-    LEXICAL_FORMS,
-    Codebook,
-    ValueFormError,
-    check_values,
     infer_datatype,
     make_codebook,
 )
@@ -312,7 +301,7 @@ def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, st
     return choices
 
 
-class _Compiler(BoundColumns[Anonymization]):
+class _Compiler(ColumnRoles):
     """Binds columns to roles, and collects problems."""
 
     def __init__(
@@ -320,28 +309,9 @@ class _Compiler(BoundColumns[Anonymization]):
     ) -> None:
         self._population = circumstances.population
         self._show_values = circumstances.show_values
-        named = (*wanted.identifiers, *wanted.quasi_identifiers, *wanted.sensitive, *wanted.released)
-        super().__init__(wanted, source, table, circumstances.respondents, named)
+        super().__init__(wanted, source, table, circumstances)
 
-    def granted_rows(self, circumstances: Circumstances) -> Filter | None:
-        """Leave out respondents who withdrew, then the rows that are not granted; return that filter.
-
-        Raises:
-            PlanError: these rows cannot be determined. Problems with values would then be unreliable, so
-                only problems with the names of columns are reported as well.
-        """
-        others = len(self.problems)
-        if circumstances.withdrawn:
-            self._leave_out_withdrawn(circumstances.withdrawn)
-        bound = RowBinder(self.facts, self.table, self.problems, self._cell).filter(circumstances.rows)
-        if len(self.problems) > others:
-            self._roles()
-            raise_all(self.problems)
-        if bound is not None:
-            keep_satisfying(self.table, bound, self.time_zone)
-        return bound
-
-    def _leave_out_withdrawn(self, withdrawn: Withdrawn) -> None:
+    def _leave_out(self, withdrawn: Withdrawn) -> None:
         name = self.leave_out_withdrawn(withdrawn)
         if name is None or self.facts_of(name).datatype is not None:
             return
@@ -354,49 +324,14 @@ class _Compiler(BoundColumns[Anonymization]):
     def _quasi_identifiers(self) -> set[str | None]:
         return {self.find(column.iri) for column in self.wanted.quasi_identifiers}
 
-    def columns(self, withheld: frozenset[str]) -> tuple[Column, ...]:
-        roles = self._roles()
-        self.check_names()
-        columns = (self._column(name, roles) for name in self.table.contents.header)
-        return tuple(
-            replace(column, role=Role.WITHHELD)
-            if column.name in withheld and not column.role.is_published
-            else column
-            for column in columns
-        )
-
-    def _roles(self) -> dict[str, Role]:
-        roles: dict[str, Role] = {}
-        for role, references in (
-            (Role.IDENTIFIER, self.wanted.identifiers),
-            (Role.QUASI_IDENTIFIER, self.wanted.quasi_identifiers),
-            (Role.SENSITIVE, self.wanted.sensitive),
-            (Role.RELEASED, self.wanted.released),
-        ):
-            for reference in references:
-                name = self.name(reference)
-                if name is None:
-                    continue
-                if roles.setdefault(name, role) is not role:
-                    self.problem(
-                        str(reference.where),
-                        f"the column `{name}` has two roles: {roles[name]} and {role}",
-                        "one role for each column",
-                        "keep one of them",
-                    )
-        if not self.wanted.quasi_identifiers:
-            self.problem(
-                str(self.wanted.where), "no quasi-identifier is named", "at least one column to generalise"
-            )
-        return roles
-
-    def _column(self, name: str, roles: dict[str, Role]) -> Column:
-        role = roles.get(name, Role.UNLISTED)
+    def _column(self, name: str, role: Role) -> Column:
+        if role is not Role.QUASI_IDENTIFIER:
+            return super()._column(name, role)
         said = self.source.description.column(name)
         declared = self.facts_of(name).datatype
-        datatype = declared or Datatype.STRING
-        hierarchy = said.hierarchy if role is Role.QUASI_IDENTIFIER else None
+        hierarchy = said.hierarchy
         if hierarchy is not None:
+            datatype = declared or Datatype.STRING
             return self._along_hierarchy(
                 Column(
                     name,
@@ -409,21 +344,12 @@ class _Compiler(BoundColumns[Anonymization]):
                 ),
                 hierarchy,
             )
-        if role is Role.QUASI_IDENTIFIER:
-            datatype = self._quasi_identifier_type(name, declared, said.time_zone)
-        elif declared and declared.is_ordered:
-            self._check_values(name, declared, role, said.time_zone)
-        first = self.table.first_missing(name) if said.is_required else None
-        if first is not None:
-            self.problem(
-                self._cell(name, first),
-                "a row has no value",
-                "a value in each row, because the description says `required`",
-                "complete the column, or correct the description",
-            )
-        inferred = role is Role.QUASI_IDENTIFIER and declared is None
-        column = Column(name, column_iri(self.source, name), datatype, inferred, role, said.time_zone)
-        if role is Role.QUASI_IDENTIFIER and self.wanted.algorithm == INCOGNITO:
+        datatype = self._quasi_identifier_type(name, declared, said.time_zone)
+        self._check_required(name)
+        column = Column(
+            name, column_iri(self.source, name), datatype, declared is None, role, said.time_zone
+        )
+        if self.wanted.algorithm == INCOGNITO:
             return self._along_hierarchy(replace(column, hierarchy=UNDECLARED.in_plan), UNDECLARED)
         return column
 
@@ -478,26 +404,6 @@ class _Compiler(BoundColumns[Anonymization]):
                 self._show_values(column.name, without)
         return column
 
-    def _check_values(self, name: str, declared: Datatype, role: Role, zone: str | None) -> None:
-        if role in (Role.UNLISTED, Role.RELEASED):
-            first = self.table.first_unlike(name, LEXICAL_FORMS[declared])
-            if first is not None:
-                self._not_of_type(name, declared, first)
-            return
-        self._refuse_other_values(name, declared, zone)
-
-    def _refuse_other_values(self, name: str, declared: Datatype, zone: str | None) -> None:
-        try:
-            check_values(self.table.texts(name), declared, zone)
-        except ValueFormError:
-            self._not_of_type(name, declared, first_fault(self.table, name, declared, zone))
-
-    def _codebook(self, name: str, declared: Datatype, zone: str | None) -> Codebook | None:
-        try:
-            return make_codebook(self.table.texts(name), declared, zone, has_missing=False)
-        except ValueFormError:
-            return None  # reported when the values were checked
-
     def _quasi_identifier_type(self, name: str, declared: Datatype | None, zone: str | None) -> Datatype:
         if declared is None:
             return infer_datatype(self._all_texts(name), zone)
@@ -511,103 +417,3 @@ class _Compiler(BoundColumns[Anonymization]):
             return texts
         others = self._population.table.texts(name)
         return pc.unique(pa.concat_arrays([texts.cast(pa.large_string()), others.cast(pa.large_string())]))
-
-    def _not_of_type(self, name: str, datatype: Datatype, row: int) -> None:
-        self.problem(
-            self._cell(name, row),
-            f"a value is not a valid {datatype}",
-            f"texts that match {LEXICAL_FORMS[datatype]}, each a {datatype} that exists",
-            "correct the data, or declare another datatype in the description",
-        )
-
-    def respondent(self, columns: tuple[Column, ...]) -> Respondent:
-        declared = self.declared or ASSUMED
-        is_said_elsewhere = self.wanted.respondent is not None or self.inherited is not None
-        if isinstance(declared, OneRowEach) and not is_said_elsewhere:
-            self._refuse_repeated_identifiers(columns, declared)
-        if self.inherited is not None:
-            declared = self.inherit(self.inherited, declared)
-        if isinstance(declared, RespondentColumn):
-            self._refuse_published_respondent(columns, declared.column)
-            self._refuse_missing_respondent(declared.column)
-        return declared
-
-    def _refuse_missing_respondent(self, name: str) -> None:
-        first = self.table.first_missing(name)
-        if first is not None:
-            self.problem(
-                self._cell(name, first),
-                "a row has no respondent",
-                "a value in each row, because it identifies respondents",
-                "complete the column, or remove those rows",
-            )
-
-    def _refuse_published_respondent(self, columns: Iterable[Column], name: str) -> None:
-        """Rows of one person could be put together across classes: k would say nothing."""
-        roles = {column.name: column.role for column in columns}
-        if roles.get(name) in (Role.RELEASED, Role.SENSITIVE):
-            self.problem(
-                str(self.wanted.where),
-                f"the respondent `{name}` would be published, which links each person's rows",
-                "a respondent that is an identifier, a quasi-identifier, or not named",
-                f"list it as `mosaicrown:identifier`, not as {roles[name]}",
-            )
-
-    def _refuse_repeated_identifiers(self, columns: Iterable[Column], respondent: OneRowEach) -> None:
-        """Refuse one row for each person if identifiers contradict it.
-
-        Of several identifiers one may repeat, and not all together: two people have one first name
-        (`warnings_of_rows`). A missing identifier repeats like a value; rows without any
-        identifier identify nobody.
-        """
-        named = {self.find(reference.iri) for reference in self.wanted.identifiers}
-        identifiers = [c for c in columns if c.name in named]
-        repeated = [c.name for c in identifiers if self._repeats(c)]
-        if not repeated:
-            return
-        listed = ", ".join(f"`{name}`" for name in repeated)
-        if respondent.is_declared:
-            if self._repeat_together(identifiers):
-                self.problem(
-                    self.source.path.name,
-                    "each row is declared to be about another person, but values repeat in"
-                    f" {_identifiers_in_words(repeated)}",
-                    "identifiers that no two rows share, or the column that identifies respondents",
-                    f"declare `{repeated[0]}` instead of `smalti:oneRowEach`, or correct the data",
-                )
-            return
-        self.problem(
-            self.source.path.name,
-            f"values repeat in the identifier {listed}, and no respondent is declared",
-            "a declared respondent, because k counts people",
-            f"declare `{repeated[0]}`, or another respondent: {WAYS_TO_DECLARE}",
-        )
-
-    def _repeats(self, column: Column) -> bool:
-        """Whether a value occurs twice, in whatever spellings."""
-        return self.table.repeats(column.name) or self._is_spelled_otherwise(column)
-
-    def _repeat_together(self, columns: Sequence[Column]) -> bool:
-        """Whether some columns may repeat in the same rows, where at least one of them repeats.
-
-        Rows are compared by their texts: where two texts are one value, the columns are taken to repeat
-        together unless one of them has another value in each row.
-        """
-        if any(map(self._is_spelled_otherwise, columns)):
-            return all(self._repeats(column) or self.table.misses(column.name) for column in columns)
-        return self.table.rows_alike([column.name for column in columns], with_a_value=True) > 0
-
-    def _is_spelled_otherwise(self, column: Column) -> bool:
-        """Whether two texts of a column are one value."""
-        if not column.datatype.is_ordered:
-            return False
-        book = self._codebook(column.name, column.datatype, column.time_zone)
-        return book is not None and len(set(book.codes.tolist())) < len(book.codes)
-
-    def _cell(self, name: str, row: int) -> str:
-        return cell(self.source, self.table.contents, name, row)
-
-
-def _identifiers_in_words(names: Sequence[str]) -> str:
-    listed = ", ".join(f"`{name}`" for name in names)
-    return f"the identifier {listed}" if len(names) == 1 else f"the identifiers {listed}, also together"

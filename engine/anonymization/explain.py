@@ -5,85 +5,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from smalti.engine.anonymization.guarantee import describe_guarantee, figures_of, limits, regions_of
+from smalti.engine.plan.column_steps import (
+    ColumnStep,
+    alike_steps,
+    dropped,
+    is_respondent,
+    respondent_in_words,
+    why,
+)
 from smalti.engine.plan.hierarchies import AllOrNothing
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import (
-    MOST_ALIKE,
     Notice,
     dropped_unnamed,
     sentences,
-    shortened,
     warning_lines,
 )
-from smalti.engine.plan.plan import Column, OneRowEach, OutputForm, Plan, RespondentColumn, Role, Write
+from smalti.engine.plan.plan import Column, OutputForm, Plan, Role, Write
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE, counts_rows
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.transforms.base import Datatype
-
-_WHY = {
-    Role.IDENTIFIER: "identifier",
-    Role.QUASI_IDENTIFIER: "quasi-identifier",
-    Role.SENSITIVE: "sensitive",
-    Role.RELEASED: "released, on the policy author's word",
-    Role.UNLISTED: "not named in the policy",
-    Role.WITHHELD: "withheld: the policy prohibits its use",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnStep:
-    """What happens to one column."""
-
-    name: str
-    role: Role
-    what: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class AlikeSteps:
-    """Columns to which the same happens for the same reason."""
-
-    steps: tuple[ColumnStep, ...]
-
-    @property
-    def name(self) -> str:
-        """The column, or how many there are."""
-        return self.steps[0].name if len(self.steps) == 1 else f"{len(self.steps)} columns"
-
-    @property
-    def why(self) -> str:
-        """The reason; of several columns with the names of the first ones."""
-        names = [step.name for step in self.steps]
-        return self.steps[0].why + (f": {shortened(names)}" if len(names) > 1 else "")
-
-    @property
-    def role(self) -> Role:
-        return self.steps[0].role
-
-    @property
-    def what(self) -> str:
-        return self.steps[0].what
-
-
-def alike_steps(steps: Sequence[ColumnStep], *, in_full: bool) -> tuple[AlikeSteps, ...]:
-    """The columns as people are shown them: many alike ones together, where the first of them stands.
-
-    Args:
-        steps: in the order of the table.
-        in_full: each column by itself.
-    """
-    groups: dict[tuple[str, ...], list[ColumnStep]] = {}
-    for step in steps:
-        groups.setdefault((step.what, step.why), []).append(step)
-    shown = []
-    for step in steps:
-        group = groups[step.what, step.why]
-        if in_full or len(group) <= MOST_ALIKE:
-            shown.append(AlikeSteps((step,)))
-        elif step is group[0]:
-            shown.append(AlikeSteps(tuple(group)))
-    return tuple(shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +52,11 @@ def explain(plan: Plan) -> Explanation:
     transform = plan.apply.transform
     return Explanation(
         plan_digest(plan),
-        tuple(ColumnStep(c.name, c.role, _what(plan, c), _why(plan, c)) for c in plan.read.columns),
-        _respondent(plan),
+        tuple(
+            ColumnStep(c.name, c.role, _what(plan, c), why(c, plan.read.respondent))
+            for c in plan.read.columns
+        ),
+        respondent_in_words(plan.read.respondent),
         _rows(plan),
         f"{transform.guarantee.model}: {_promise(plan)}",
         transform.technique,
@@ -142,20 +86,9 @@ def _rows(plan: Plan) -> str | None:
     return f"only those where {describe_rows(plan.filter)}"
 
 
-def _is_respondent(plan: Plan, column: Column) -> bool:
-    return plan.read.respondent == RespondentColumn(column.name)
-
-
-def _why(plan: Plan, column: Column) -> str:
-    # Where it has no other role, policy, description or request name it as this.
-    is_named = column.role is Role.UNLISTED and _is_respondent(plan, column)
-    return "respondent" if is_named else _WHY[column.role]
-
-
 def _what(plan: Plan, column: Column) -> str:
     if not column.role.is_published:
-        is_counted = _is_respondent(plan, column)
-        return "dropped (used only to identify respondents)" if is_counted else "dropped"
+        return dropped(column, plan.read.respondent)
     if column.role is not Role.QUASI_IDENTIFIER:
         return "kept as it is"
     source = "inferred" if column.is_inferred else "declared"
@@ -186,25 +119,13 @@ def _form(column: Column) -> str:
     return "sets of values" if column.is_published_as_sets else "common prefixes"
 
 
-def _respondent(plan: Plan) -> str:
-    match plan.read.respondent:
-        case RespondentColumn(column):
-            return (
-                f"rows with the same {column} are about one person; rows of those who withdrew are left out"
-            )
-        case OneRowEach(is_declared=True):
-            return "each row is about another person (declared)"
-        case OneRowEach():
-            return "rows are counted, not people: no respondent is declared"
-
-
 def notices_in(plan: Plan) -> tuple[Notice, ...]:
     """What a plan warns of, whatever the data."""
     notices = list(
         dropped_unnamed(
             column.name
             for column in plan.read.columns
-            if column.role is Role.UNLISTED and not _is_respondent(plan, column)
+            if column.role is Role.UNLISTED and not is_respondent(column, plan.read.respondent)
         )
     )
     ranges = [

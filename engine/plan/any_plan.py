@@ -5,7 +5,7 @@ from typing import ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.nodes import Steps
-from smalti.engine.plan.plan import Filter, ModelFormat, OutputFormat, Respondent
+from smalti.engine.plan.plan import Column, Filter, ModelFormat, OutputFormat, Read, Respondent
 from smalti.policy.model.model import Permission
 from smalti.transforms.base import Datatype
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -43,6 +43,19 @@ class AnyWrite(Protocol):
     def output(self) -> IRI: ...
     @property
     def format(self) -> OutputFormat | ModelFormat: ...
+
+
+class PlanOfColumns(Protocol):
+    """A plan that gives each column of its input a role."""
+
+    @property
+    def read(self) -> Read: ...
+    @property
+    def filter(self) -> Filter | None: ...
+
+    def column(self, name: str) -> Column:
+        """The input column of that name; KeyError if there is none."""
+        ...
 
 
 Step: TypeAlias = tuple[str, object]

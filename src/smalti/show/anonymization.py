@@ -3,8 +3,9 @@
 from rich.console import Console
 from rich.table import Table
 
-from smalti.engine.anonymization.explain import alike_steps, explain
+from smalti.engine.anonymization.explain import explain
 from smalti.engine.binding.run_request import Outcome
+from smalti.engine.plan.column_steps import alike_steps
 from smalti.engine.plan.plan import Plan, Role
 from smalti.engine.plan.reports import OwnerReport
 from smalti.show.terminal import LABEL, fields
