@@ -107,8 +107,10 @@ def made_from(registry: Registry, target: IRI, contents: Contents | None = None)
 def _refuse_relabelled_output(
     source: Source, digests: tuple[str, ...], versions: tuple[TargetVersion, ...]
 ) -> None:
+    wholes = {version.whole for version in versions if version.target == source.target}
     for version in versions:
-        if version.target != source.target and {file.digest for file in version.files} & set(digests):
+        is_its_own = version.target == source.target or version.target in wholes
+        if not is_its_own and {file.digest for file in version.files} & set(digests):
             raise UsageError(
                 source.path.name,
                 f"it is version {version.number} of `{version.target}`, or a part of it",

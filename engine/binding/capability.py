@@ -24,10 +24,10 @@ from smalti.engine.plan.kinds import Kind, action_of, capability_module
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.plan import Column
-from smalti.engine.plan.reports import OwnerReport, Report
+from smalti.engine.plan.reports import Report, RowsReport
 from smalti.engine.registry.budget import ChargedLoss
 from smalti.engine.registry.commit import Stage
-from smalti.engine.registry.entries import OutputColumn
+from smalti.engine.registry.entries import OutputColumn, OutputTable
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents
 from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
@@ -63,6 +63,8 @@ class Produced:
     content: str
     """The digest of its content, whatever its format and files."""
     columns: tuple[OutputColumn, ...] = ()
+    tables: tuple[OutputTable, ...] = ()
+    """Where the output has several; it has no columns of its own then."""
     report: Report
     """For the owners; the driver adds the timings."""
     notices: tuple[Notice, ...] = ()
@@ -72,6 +74,10 @@ class Produced:
     recorded."""
     values: "tuple[NoisyValue, ...]" = ()
     """The statistics of a release."""
+
+
+def _no_secret() -> bytes:
+    raise InternalError("a registry's secret was asked for, and there is no registry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,8 @@ class OwnersData:
     population: Source | None = None
     """The population table, where the plan names one."""
     withdrawn_from_population: Withdrawn = NOBODY
+    secret: Callable[[], bytes] = _no_secret
+    """Gives that of the registry that recorded the output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +154,11 @@ class Capability(ABC, Generic[P, E]):
         """Which columns it looks at, by their source; None: all."""
         del request, granted
         return lambda _: None
+
+    def tables(self, output: IRI) -> tuple[IRI, ...]:
+        """The IRIs of the tables of an output, where it has several; each is a target of its own."""
+        del output
+        return ()
 
     @abstractmethod
     def compile(
@@ -223,8 +236,8 @@ class Capability(ABC, Generic[P, E]):
         del table, with_counts
         return self.plan_notices(compiled.plan)
 
-    def report_of_rows(self, report: Report) -> OwnerReport:
-        """A report of this kind as one of generalised rows; an internal error where there are none."""
+    def report_of_rows(self, report: Report) -> RowsReport:
+        """A report of this kind as one of verified rows; an internal error where there are none."""
         del report
         raise InternalError(f"{self.kind} generalises no rows")
 

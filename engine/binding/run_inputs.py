@@ -33,7 +33,7 @@ from smalti.engine.tables.description import Source
 from smalti.engine.tables.parts import files_in
 from smalti.engine.tables.proposing import refuse_marks_in_header, with_proposals
 from smalti.engine.tables.reading import Contents
-from smalti.errors import DataError, InternalError, UsageError
+from smalti.errors import DataError, InternalError, PlanError, UsageError
 from smalti.policy.decide.decision import Grant
 from smalti.policy.model.column_iris import is_column_of
 from smalti.policy.model.iris import MOST_IN_STEM, file_stem
@@ -121,6 +121,14 @@ def look_up_input(
     """
     versions = registry.outputs.of(source.target)
     version = _version_of(source, table, versions) if versions else None
+    if version is not None and not version.holds_records:
+        raise PlanError(
+            str(source.target),
+            "its rows are counts, and no records of respondents: nothing made of them could keep a promise"
+            " about people",
+            "a table in which each row is a record",
+            "name the data that it was made from, if its owners permit that",
+        )
     number = None if version is None else version.number
     now = registry.withdrawals.moment()
     withdrawn = registry.withdrawals.of(source.target, number, at=now)
@@ -232,6 +240,14 @@ def _opened(
 
 
 def _version_of(source: Source, table: StagedTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:
+    if versions[-1].tables:
+        listed = ", ".join(f"`{table.iri}`" for table in versions[-1].tables)
+        raise UsageError(
+            str(source.target),
+            "it has several tables, each of which is a target of its own",
+            f"one of {listed}",
+            "write a policy about one of them, and bind its file to that IRI",
+        )
     same = [v for v in versions if tuple(file.digest for file in v.files) == table.contents.digests]
     if same and all(version.discarded_at is not None for version in same):
         raise discarded_input(same[-1])

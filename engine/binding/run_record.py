@@ -18,7 +18,13 @@ from smalti.engine.plan.reports import Report
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.commit import Stage
-from smalti.engine.registry.entries import NewVersion, OutputColumn, Permitted, TakenOver
+from smalti.engine.registry.entries import (
+    NewVersion,
+    OutputColumn,
+    OutputTable,
+    Permitted,
+    TakenOver,
+)
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.description import Source
 from smalti.policy.decide.decision import Decision
@@ -60,6 +66,7 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
     columns: tuple[OutputColumn, ...],
     content: str,
     report: Report,
+    tables: tuple[OutputTable, ...] = (),
 ) -> NewVersion:
     """What to record of an output that is staged.
 
@@ -73,6 +80,7 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         columns: of the output.
         content: the digest of its content, whatever its format and files.
         report: for the owners.
+        tables: of the output, where it has several.
     """
     request, permission, document = under.request, under.granted.permission, under.request.document
     now, digest = datetime.now(UTC), plan_digest(plan)
@@ -89,6 +97,7 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         rule_uid=permission.uid,
         plan_digest=digest,
         files=files,
+        tables=tables,
     )
     return NewVersion(
         target=plan.write.output,
@@ -122,6 +131,7 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         population_table=run_input.population_columns,
         replaces=request.replaces,
         takes_over=under.takes_over,
+        tables=tables,
     )
 
 

@@ -258,9 +258,10 @@ class Outcome:
                 "outcome", "nothing was published", "a permitted run", "`outcome.decision` says why not"
             )
         from smalti.engine.tables.published import published_table  # noqa: PLC0415
-        from smalti.engine.tables.published_files import source_of  # noqa: PLC0415
+        from smalti.engine.tables.published_files import check_single_table, source_of  # noqa: PLC0415
         from smalti.engine.tables.published_frames import as_frame  # noqa: PLC0415 (only then)
 
+        check_single_table(self.version.path, [table.files for table in self.version.tables])
         source, reading = source_of(self.version.path, self.version.files), reading_of(choices)
         return as_frame(library, lambda: published_table(source, self.published, reading))
 

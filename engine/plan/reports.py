@@ -54,6 +54,23 @@ class Report(Protocol):
         ...
 
 
+class RowsReport(Report, Protocol):
+    """The interface of reports of rows that were verified against the data, which a try shows."""
+
+    @property
+    def rows_out(self) -> int: ...
+    @property
+    def classes(self) -> int: ...
+    @property
+    def k(self) -> int: ...
+    @property
+    def diversity(self) -> tuple[Diversity, ...]: ...
+    @property
+    def losses(self) -> tuple[ColumnLoss, ...]: ...
+    @property
+    def loss(self) -> float: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerReport:
     """What was measured, for the owners of the inputs only: figures here can help to single people out."""

@@ -4,7 +4,7 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
@@ -60,7 +60,13 @@ def recorded_columns(connection: Connection, target: IRI) -> RecordedColumns:
     whole: set[DescribedColumns] = set()
     read: set[tuple[str, IRI]] = set()
     for text in connection.execute(details).scalars():
-        columns = tuple((str(column["name"]), IRI(column["iri"])) for column in json.loads(text)["columns"])
+        version = json.loads(text)
+        of_tables = _columns_of_tables(version)
+        read.update(of_tables)
+        columns = (
+            *((str(column["name"]), IRI(column["iri"])) for column in version["columns"]),
+            *of_tables,
+        )
         whole.update({DescribedColumns(columns, None)} if columns else ())
     for plan, version in connection.execute(plans):
         is_population = _is_population(plan, target)
@@ -73,6 +79,15 @@ def recorded_columns(connection: Connection, target: IRI) -> RecordedColumns:
         elif is_whole:
             whole.add(DescribedColumns(of_plan, None))
     return RecordedColumns(target, frozenset(whole), frozenset(read))
+
+
+def _columns_of_tables(version: dict[str, Any]) -> tuple[tuple[str, IRI], ...]:
+    """Of an output with several tables: these, which are parts of it, and their columns, by their names."""
+    tables = version.get("tables", ())
+    columns = (column for table in tables for column in table["columns"])
+    named = [(str(column["name"]), IRI(column["iri"])) for column in columns]
+    named += [(table["iri"].rpartition("/")[2], IRI(table["iri"])) for table in tables]
+    return tuple(dict.fromkeys(named))
 
 
 def _is_population(plan: str, target: IRI) -> bool:

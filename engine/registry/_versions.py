@@ -27,11 +27,13 @@ from smalti.engine.registry.entries import (
     Intent,
     NewVersion,
     OutputColumn,
+    OutputTable,
     RecordedPlan,
     TakenOver,
     TargetVersion,
     VersionFacts,
     discarded_input,
+    run_of_table,
 )
 from smalti.errors import UsageError
 from smalti.policy.model.column_iris import normalised_column
@@ -52,12 +54,18 @@ class _Details:
     """Whose word the policy was, which names the output."""
     population_table: DescribedColumns | None = None
     discarded_at: datetime | None = None
+    tables: tuple[OutputTable, ...] = ()
+    whole: IRI | None = None
+    holds_records: bool = True
 
 
 def check_record(connection: Connection, facts: Facts, record: NewVersion) -> None:
     """Refuse a version that may not be recorded, whatever its policy (see `Registry.check_record`)."""
     speakers = Speakers(record.issuer, record.bound_by)
-    check_output_iri(connection, facts, record.target, [source.iri for source in record.inputs], speakers)
+    inputs = [source.iri for source in record.inputs]
+    check_output_iri(connection, facts, record.target, inputs, speakers)
+    for table in record.tables:
+        check_output_iri(connection, facts, table.iri, inputs, speakers, record.target)
     _check_input_versions(connection, record)
     if any(record.issuer not in facts.full_owners_or(i.iri, record.bound_by) for i in record.inputs):
         raise UsageError(
@@ -138,9 +146,16 @@ def end_intent(connection: Connection, run: str) -> bool:
 
 
 def check_output_iri(
-    connection: Connection, facts: Facts, output: IRI, inputs: Sequence[IRI], speakers: "Speakers"
+    connection: Connection,
+    facts: Facts,
+    output: IRI,
+    inputs: Sequence[IRI],
+    speakers: "Speakers",
+    whole: IRI | None = None,
 ) -> None:
     """Refuse an output IRI that stands for other parties' data, or that is in use.
+
+    Of an output with several tables, each is checked by itself; `whole` is that output then.
 
     That the new owners own the output so far is not enough: anybody can make somebody else a co-owner of
     an input. So whoever says what the output is must own what stands under its IRI.
@@ -150,7 +165,7 @@ def check_output_iri(
     def is_theirs(asset: IRI) -> bool:
         return speakers.issuer in facts.full_owners(asset) and facts.owners(asset) <= owners
 
-    if (problem := _in_use(connection, facts, output)) is not None:
+    if (problem := _in_use(connection, facts, output, whole)) is not None:
         raise _taken(output, problem)
     if not all(is_theirs(table) for table in facts.tables(output)):
         raise _taken(output, "it may be a column of somebody else's table")
@@ -179,8 +194,8 @@ class Speakers:
     """Who says what data the inputs are."""
 
 
-def _in_use(connection: Connection, facts: Facts, output: IRI) -> str | None:
-    """What an IRI stands for besides an asset of its own; None: nothing."""
+def _in_use(connection: Connection, facts: Facts, output: IRI, whole: IRI | None) -> str | None:
+    """What an IRI stands for besides an asset of its own, or a table of a whole; None: nothing."""
     run = output.removeprefix(VERSION_PREFIX)
     version = select(db.versions.c.id).where(db.versions.c.run == run)
     if run != output and connection.execute(version).first() is not None:
@@ -188,9 +203,17 @@ def _in_use(connection: Connection, facts: Facts, output: IRI) -> str | None:
     if facts.is_open(output):
         return "it is a collection"
     for table in facts.tables(output):
-        if recorded_columns(connection, table).names(output):
+        is_its_whole = table == whole and is_table_of(connection, output, table)
+        if not is_its_whole and recorded_columns(connection, table).names(output):
             return f"it is a column of `{table}`"
     return "a run has read a column with that IRI" if tables_with_column(connection, output) else None
+
+
+def is_table_of(connection: Connection, table: IRI, whole: IRI) -> bool:
+    """Whether an IRI is that of one of several tables of an output, in each version that it has."""
+    query = select(db.versions.c.details).where(db.versions.c.target == table)
+    wholes = [json.loads(details).get("whole") for details in connection.execute(query).scalars()]
+    return bool(wholes) and all(said == whole for said in wholes)
 
 
 def _taken(output: IRI, problem: str) -> UsageError:
@@ -220,6 +243,24 @@ def _check_input_versions(connection: Connection, record: NewVersion) -> None:
 
 
 def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
+    """Record a version; where it has several tables, each of these as a version of its own, too."""
+    record = intent.record
+    for table in record.tables:
+        part = replace(
+            record,
+            target=table.iri,
+            output_digest=table.digest,
+            files=tuple(file for file in record.files if file.name in table.files),
+            columns=table.columns,
+            tables=(),
+            whole=record.target,
+            holds_records=table.holds_records,
+        )
+        _insert(connection, replace(intent, run=run_of_table(intent.run, table.iri), record=part))
+    return _insert(connection, intent)
+
+
+def _insert(connection: Connection, intent: Intent) -> TargetVersion:
     record = intent.record
     last = select(func.max(db.versions.c.number)).where(db.versions.c.target == record.target)
     number = (connection.execute(last).scalar() or 0) + 1
@@ -233,6 +274,9 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
         record.input_table,
         record.issuer,
         record.population_table,
+        tables=record.tables,
+        whole=record.whole,
+        holds_records=record.holds_records,
     )
     values = {name: getattr(record, name) for name in _PLAIN}
     added = insert(db.versions).values(
@@ -300,6 +344,9 @@ def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersi
         respondent=details.respondent,
         input_table=details.input_table,
         population_table=details.population_table,
+        tables=details.tables,
+        whole=details.whole,
+        holds_records=details.holds_records,
         created_at=to_time(row.created_at),
         report=report_from_json(row.report, recorded_kind(row.plan)),
         number=row.number,
@@ -332,10 +379,15 @@ def recorded_plan(connection: Connection, target: IRI, number: int) -> RecordedP
 
 
 def set_place(connection: Connection, moved: TakenOver) -> None:
-    """Record where the folder of a version has been moved to."""
-    connection.execute(
-        update(db.versions).where(db.versions.c.run == moved.run).values(path=str(moved.aside))
-    )
+    """Record where the folder of a version has been moved to, with all of its tables."""
+    query = select(db.versions.c.details).where(db.versions.c.run == moved.run)
+    tables = [
+        run_of_table(moved.run, IRI(table["iri"]))
+        for details in connection.execute(query).scalars()
+        for table in json.loads(details).get("tables", ())
+    ]
+    is_moved = db.versions.c.run.in_([moved.run, *tables])
+    connection.execute(update(db.versions).where(is_moved).values(path=str(moved.aside)))
 
 
 def to_intent(row: Row[tuple[Any, ...]]) -> Intent:

@@ -16,6 +16,7 @@ from smalti.engine.plan.files import Composition, PublishedFile
 from smalti.engine.plan.guarantees import AnyGuarantee, Json
 from smalti.engine.plan.losses import loss_to_object
 from smalti.engine.plan.plan import OneRowEach, Respondent, RespondentColumn
+from smalti.engine.registry.entries import OutputTable
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
@@ -23,6 +24,7 @@ UNSIGNED: Final = "none - this certificate is unsigned"
 SPDX: Final = "http://spdx.org/rdf/terms#"
 
 _KIND: Final[Mapping[str, Json]] = {"kind": "s:kind"}
+_TABLES: Final[Mapping[str, Json]] = {"table": {"@id": "s:publishedTable", "@type": "@id"}}
 _CONTEXT: Final[Mapping[str, Json]] = {
     "dcat": terms.DCAT,
     "dct": terms.DCT,
@@ -89,6 +91,8 @@ class Certificate:
     rule_uid: IRI
     plan_digest: str
     files: tuple[PublishedFile, ...]
+    tables: tuple[OutputTable, ...] = ()
+    """Of the output, where it has several: each file is one of these."""
     names_kind: bool = True
     """False for one that was written before certificates named their kind (`recorded.names_kind`)."""
 
@@ -98,7 +102,12 @@ class Certificate:
 
     def _document(self) -> Json:
         return {
-            "@context": {**(_KIND if self.names_kind else {}), **_CONTEXT, **self.guarantee.terms},
+            "@context": {
+                **(_KIND if self.names_kind else {}),
+                **_CONTEXT,
+                **(_TABLES if self.tables else {}),
+                **self.guarantee.terms,
+            },
             "@id": self.version,
             "@type": self.guarantee.types,
             "isVersionOf": self.output,
@@ -108,7 +117,7 @@ class Certificate:
             "doesNotProtectAgainst": self.guarantee.limits,
             "wasDerivedFrom": self.inputs,
             "wasGeneratedBy": self._activity(),
-            "distribution": [_distribution(file) for file in self.files],
+            "distribution": [_distribution(file, self.tables) for file in self.files],
             "signature": UNSIGNED,
         }
 
@@ -161,9 +170,11 @@ def _together(composition: Composition | None) -> dict[str, Json]:
     return {"composition": {**loss_to_object(composition.loss), "releases": composition.releases}}
 
 
-def _distribution(file: PublishedFile) -> Json:
+def _distribution(file: PublishedFile, tables: tuple[OutputTable, ...]) -> Json:
+    table = next((table.iri for table in tables if file.name in table.files), None)
     return {
         "@type": "dcat:Distribution",
+        **({} if table is None else {"table": table}),
         "name": file.name,
         "mediaType": file.media_type,
         "byteSize": file.size,

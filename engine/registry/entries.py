@@ -114,6 +114,21 @@ class OutputColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputTable:
+    """One of several tables of an output: a target of its own, published and recorded with the others."""
+
+    iri: IRI
+    files: tuple[str, ...]
+    """The names of its files, among those of the output."""
+    columns: tuple[OutputColumn, ...]
+    digest: str
+    """Of its content, whatever its format."""
+    holds_records: bool = True
+    """Whether each row is a record of a respondent; False: rows are counts, of which nothing can be made
+    under a promise about people."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecordedPlan:
     """What a version was made by, and of what."""
 
@@ -162,6 +177,12 @@ class VersionFacts:
     earlier smalti."""
     population_table: DescribedColumns | None = None
     """The same of the population table; None: there was none, or it was recorded by an earlier smalti."""
+    tables: tuple[OutputTable, ...] = ()
+    """Where the output has several; each has a version of its own, which is recorded with this one."""
+    whole: IRI | None = None
+    """The output that this is one of several tables of; None: it is an output by itself."""
+    holds_records: bool = True
+    """As `OutputTable.holds_records`."""
 
     @property
     def recorded_plan(self) -> RecordedPlan:
@@ -259,6 +280,11 @@ class Intent:
 def new_run() -> str:
     """A name for a run that nobody else has."""
     return str(uuid.uuid4())
+
+
+def run_of_table(run: str, table: IRI) -> str:
+    """The name under which the version of one of several tables is recorded; always the same."""
+    return str(uuid.uuid5(uuid.UUID(run), table))
 
 
 def version_iri(run: str) -> IRI:

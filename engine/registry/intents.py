@@ -130,7 +130,8 @@ class Intents:
                 return None
             _versions.end_intent(connection, intent.run)
             _assets.claim_sources(connection, [source.iri for source in record.inputs], record.bound_by)
-            _assets.admit_output(connection, record.target)
+            for output in (record.target, *(table.iri for table in record.tables)):
+                _assets.admit_output(connection, output)
             if recordable.submitted is not None:
                 new, signed = recordable.submitted.new, recordable.submitted.signed
                 for entry in recordable.submitted.ending:

@@ -114,6 +114,7 @@ def tables_of_columns(judge: Judge, question: Question) -> frozenset[IRI]:
     snapshot = judge.snapshot
     targets = question.request.targets
     tables = frozenset[IRI]().union(*map(snapshot.tables, targets))
+    tables |= {whole for table in tables if (whole := snapshot.whole_of(table)) is not None}
     names = frozenset(map(normalised_column, targets))
     declared = (view.hierarchies.columns.items() for view in question.views)
     declaring = [table for pairs in declared for table, columns in pairs if columns & names]
@@ -139,17 +140,23 @@ def _part_owners(
 
 
 def tables_with_data(snapshot: Snapshot, targets: Collection[IRI]) -> frozenset[IRI]:
-    """What has data of its own, though it may be a column: targets, and what lies below or beside one."""
+    """What has data of its own, though it may be a column: targets, and what lies below or beside one.
+
+    One of several tables of an output is a part of it, as a column is.
+    """
     tables = frozenset(targets).union(*map(snapshot.tables, targets))
     below = (
         data
         for table in tables
         for data in snapshot.data_below(table)
-        if snapshot.is_another_table(data, table)
+        if snapshot.is_another_table(data, table) and not snapshot.is_part(data, table)
     )
-    return frozenset(
-        (*below, *(target for target in targets if snapshot.has_data(target) and snapshot.tables(target)))
-    )
+
+    def is_table_beside(target: IRI) -> bool:
+        wholes = snapshot.tables(target)
+        return snapshot.has_data(target) and any(not snapshot.is_part(target, whole) for whole in wholes)
+
+    return frozenset((*below, *filter(is_table_beside, targets)))
 
 
 def load_entries(judge: Judge, question: Question) -> list[set[int]]:

@@ -59,6 +59,8 @@ class VersionEntry:
     """Who said what data the inputs are; None likewise."""
     counts_rows: bool = False
     """Nothing was declared about its respondents: what it counted are rows."""
+    whole: IRI | None = None
+    """The output that it is one of several tables of; None: it is one by itself."""
 
 
 class Snapshot:
@@ -276,6 +278,15 @@ class Snapshot:
         said_by = self._data_said_by.get(iri, set())
         is_said = self.has_data(iri) and not said_by.isdisjoint((*owners, None))
         return is_said and len(owners) == 1 and self.owners(iri) == owners
+
+    def whole_of(self, iri: IRI) -> IRI | None:
+        """The output that an IRI is one of several tables of; None: it is something else."""
+        wholes = {version.whole for version in self._versions.get(iri, {}).values()}
+        return wholes.pop() if len(wholes) == 1 else None
+
+    def is_part(self, iri: IRI, table: IRI) -> bool:
+        """Whether an IRI is one of several tables of an output, and of nothing else."""
+        return self.whole_of(iri) == table
 
     def data_below(self, table: IRI) -> Iterable[IRI]:
         """What has data of its own, and an IRI that may be that of a column of a table."""
@@ -590,6 +601,7 @@ def _version_entry(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> Vers
         issuer=details.get("issuer"),
         bound_by=described.get("said_by"),
         counts_rows=details["respondent"].get("is_declared") is False,
+        whole=details.get("whole"),
     )
 
 

@@ -90,7 +90,14 @@ class Versions:
         with self._shared.database.reading() as connection:
             return _versions.recorded_plan(connection, version.target, version.number)
 
-    def check_output(self, output: IRI, inputs: Sequence[IRI], bound_by: IRI, issuer: IRI) -> None:
+    def check_output(
+        self,
+        output: IRI,
+        inputs: Sequence[IRI],
+        bound_by: IRI,
+        issuer: IRI,
+        tables: Sequence[IRI] = (),
+    ) -> None:
         """Check, before any work, whether an output may have this IRI.
 
         Args:
@@ -98,6 +105,7 @@ class Versions:
             inputs: what it will be made from.
             bound_by: who says what data the inputs are.
             issuer: the owner whose word the policy is that names the output.
+            tables: its tables, where it will have several.
 
         Raises:
             UsageError: it stands for its input, for a source in use, or for other people's data.
@@ -106,6 +114,8 @@ class Versions:
         with self._shared.database.reading() as connection:
             facts = self._shared.facts(connection)
             _versions.check_output_iri(connection, facts, output, inputs, speakers)
+            for table in tables:
+                _versions.check_output_iri(connection, facts, table, inputs, speakers, output)
 
     def _versions(self, query: Select[tuple[Any, ...]]) -> tuple[TargetVersion, ...]:
         with self._shared.database.reading() as connection:

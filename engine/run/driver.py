@@ -162,6 +162,7 @@ def _recorded(
         produced.columns,
         produced.content,
         report,
+        produced.tables,
     )
     record = replace(record, combined_with=combined_with)
     check_publication()

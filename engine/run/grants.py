@@ -77,7 +77,8 @@ def check_output(request: RunRequest, registry: Registry, granted: Granted) -> N
         issuer = request.document.issuer or request.submitter
         population = population_of(granted.permission)
         inputs = (request.target,) if population is None else (request.target, population)
-        registry.outputs.check_output(granted.output, inputs, request.submitter, issuer)
+        tables = capability_of(granted_kind(granted.permission)).tables(granted.output)
+        registry.outputs.check_output(granted.output, inputs, request.submitter, issuer, tables)
 
 
 def binds_as_owner(request: RunRequest, registry: Registry) -> bool:

@@ -10,7 +10,7 @@ from smalti.engine.plan.reading import Reading
 from smalti.engine.run.recheck import stated_in
 from smalti.engine.tables.parts import CERTIFICATE_NAME
 from smalti.engine.tables.published import published_table
-from smalti.engine.tables.published_files import source_of
+from smalti.engine.tables.published_files import check_single_table, source_of
 from smalti.errors import UsageError
 
 
@@ -24,7 +24,8 @@ def read_published(path: Path, reading: Reading) -> pa.Table:
         reading: what is wanted.
 
     Raises:
-        UsageError: there is no such folder, certificate or column, or it is a model.
+        UsageError: there is no such folder, certificate or column, or it is a model, or a folder with
+            several tables.
         DataError: a file is not as its certificate and its format say.
         GuaranteeError: the certificate is none of smalti's.
     """
@@ -37,10 +38,11 @@ def read_published(path: Path, reading: Reading) -> pa.Table:
             "check the path",
         )
     folder = path if is_folder else path.parent
-    guarantee, files = stated_in(folder)
-    if not is_folder:
-        files = _the_file(path, files)
-    return published_table(source_of(folder, files), guarantee.published, reading)
+    stated = stated_in(folder)
+    if is_folder:
+        check_single_table(folder, stated.tables)
+    files = stated.files if is_folder else _the_file(path, stated.files)
+    return published_table(source_of(folder, files), stated.guarantee.published, reading)
 
 
 def _the_file(path: Path, files: tuple[PublishedFile, ...]) -> tuple[PublishedFile, ...]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +27,7 @@ from smalti.engine.run.output_folder import OutputFolder, opened_folder
 from smalti.engine.tables.addresses import Location
 from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.parts import CERTIFICATE_NAME
+from smalti.engine.tables.secret import load_secret
 from smalti.engine.verify.verifier import PublishedCheck
 from smalti.errors import DataError, GuaranteeError, UsageError, only_ours
 from smalti.policy.decide.names import iri
@@ -224,7 +225,11 @@ def repeat(
         )
     with scratch(workspace) as place:
         source = brought(plan.read.target, data, place / "input")
-        owned = OwnersData(source, registry.withdrawals.before(seen.version, plan.read.target))
+        owned = OwnersData(
+            source,
+            registry.withdrawals.before(seen.version, plan.read.target),
+            secret=partial(load_secret, registry.path),
+        )
         if population is not None:
             owned = replace(
                 owned,
@@ -253,9 +258,21 @@ class _Certificate:
     """False for one that was written before certificates named their kind."""
     files: tuple[PublishedFile, ...]
     stated: Stated[AnyGuarantee]
+    tables: tuple[tuple[str, ...], ...]
+    """The names of the files of each table, where the output has several."""
 
 
-def stated_in(place: Path) -> tuple[AnyGuarantee, tuple[PublishedFile, ...]]:
+@dataclass(frozen=True, slots=True)
+class StatedFiles:
+    """What a certificate states, and of which files."""
+
+    guarantee: AnyGuarantee
+    files: tuple[PublishedFile, ...]
+    tables: tuple[tuple[str, ...], ...]
+    """The names of the files of each table, where the output has several."""
+
+
+def stated_in(place: Path) -> StatedFiles:
     """What a certificate states, and of which files; their bytes are not read.
 
     Args:
@@ -268,7 +285,7 @@ def stated_in(place: Path) -> tuple[AnyGuarantee, tuple[PublishedFile, ...]]:
     name = place.name if place.is_file() else CERTIFICATE_NAME
     with opened_folder(place.parent if place.is_file() else place) as output:
         _, certificate = _certificate(output, name)
-    return certificate.stated.guarantee, certificate.files
+    return StatedFiles(certificate.stated.guarantee, certificate.files, certificate.tables)
 
 
 def _certificate(output: OutputFolder, name: str = CERTIFICATE_NAME) -> tuple[str, _Certificate]:
@@ -311,7 +328,17 @@ def _read(document: dict[str, Any]) -> _Certificate:
         tuple(document["doesNotProtectAgainst"]),
     )
     files = tuple(map(_file, document["distribution"]))
-    return _Certificate(document["@id"], document["isVersionOf"], kind, is_named, files, stated)
+    return _Certificate(
+        document["@id"], document["isVersionOf"], kind, is_named, files, stated, _tables(document)
+    )
+
+
+def _tables(document: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
+    files: dict[str, list[str]] = {}
+    for published in document["distribution"]:
+        if "table" in published:
+            files.setdefault(published["table"], []).append(Path(published["name"]).name)
+    return tuple(map(tuple, files.values()))
 
 
 def _file(published: dict[str, Any]) -> PublishedFile:

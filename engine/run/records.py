@@ -12,7 +12,14 @@ from rdflib import BNode, Graph, Literal, Namespace, URIRef
 from rdflib.term import Node
 
 from smalti.engine.registry.certificate import SPDX as SPDX_TERMS
-from smalti.engine.registry.entries import Asset, AssetKind, StoredPolicy, TargetVersion
+from smalti.engine.registry.entries import (
+    Asset,
+    AssetKind,
+    StoredPolicy,
+    TargetVersion,
+    run_of_table,
+    version_iri,
+)
 from smalti.engine.registry.registry import Registry
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
@@ -102,6 +109,10 @@ def _add_version(graph: Graph, version: TargetVersion, names: dict[tuple[IRI, in
     ]
     for source in sources:
         graph.add((node, PROV["wasDerivedFrom"], source))
+    for table in version.tables:
+        part = version_iri(run_of_table(version.run, table.iri))
+        graph.add((URIRef(version.target), DCT["hasPart"], URIRef(table.iri)))
+        graph.add((node, DCT["hasPart"], URIRef(part)))
     _add_activity(graph, version, node, sources)
     _add_distributions(graph, version, node)
 

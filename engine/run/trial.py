@@ -15,7 +15,7 @@ from typing import Final
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.capability import Capability, capability_of
 from smalti.engine.binding.run_inputs import Granted
-from smalti.engine.binding.run_record import RunUnder, file_name
+from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import Planned, RunRequest, Watch, counted_columns
 from smalti.engine.binding.withheld_columns import DeclaresMoreError, DeniedOnDataError
 from smalti.engine.plan.any_plan import AnyPlan
@@ -24,7 +24,7 @@ from smalti.engine.plan.known_columns import KnownColumns
 from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.plan.published_columns import LabelForm
-from smalti.engine.plan.reports import OwnerReport
+from smalti.engine.plan.reports import RowsReport
 from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import scratch_stage
 from smalti.engine.registry.registry import Registry
@@ -78,7 +78,7 @@ class Tried:
     """A result that passed verification, and is gone; for the data's owner."""
 
     plan: AnyPlan
-    report: OwnerReport
+    report: RowsReport
     exact: tuple[ExactShare, ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...] = field(repr=False)
@@ -260,7 +260,7 @@ class _Attempt:
             if isinstance(produced, Reason):
                 raise DeniedOnDataError(produced)
             report = self.capability.report_of_rows(produced.report)
-            output = stage.output / file_name(plan.write.output, OutputFormat.CSV)
+            output = stage.output / produced.files[0].name
             by_value = [
                 column.name
                 for column in self.capability.guarantee(plan).published
@@ -293,7 +293,7 @@ def for_owner(refused: GuaranteeError) -> GuaranteeError:
 # --- What is kept of an output
 
 
-def _kept(plan: AnyPlan, report: OwnerReport, output: Path, by_value: Sequence[str]) -> Tried:
+def _kept(plan: AnyPlan, report: RowsReport, output: Path, by_value: Sequence[str]) -> Tried:
     """What a try shows of a verified output: a few rows, and how many show single values.
 
     Args:

@@ -12,6 +12,26 @@ from smalti.errors import DataError, UsageError
 from smalti.vocab.terms import IRI
 
 
+def check_single_table(folder: Path, tables: Sequence[Sequence[str]]) -> None:
+    """Refuse an output with several tables where one is to be read.
+
+    Args:
+        folder: of the output.
+        tables: of each the names of its files; none where the output is one table.
+
+    Raises:
+        UsageError: there are several.
+    """
+    if tables:
+        names = ", ".join(sorted(name for files in tables for name in files))
+        raise UsageError(
+            str(folder),
+            "it holds several tables",
+            f"one of its files: {names}",
+            "name a file, not the folder",
+        )
+
+
 def source_of(folder: Path, files: Sequence[PublishedFile]) -> Source:
     """The files of a published table.
 

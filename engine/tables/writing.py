@@ -259,6 +259,11 @@ def content_digest(paths: Sequence[Path], output_format: OutputFormat) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
+def digest_of_tables(digests: Sequence[str]) -> str:
+    """The digest of the content of several tables, from that of each, in their order."""
+    return f"sha256:{hashlib.sha256(' '.join(digests).encode()).hexdigest()}"
+
+
 def _header(columns: Sequence[str]) -> bytes:
     return csv_records([pa.array([name]) for name in columns])
 

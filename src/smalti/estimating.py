@@ -67,7 +67,8 @@ def _with_certificate(
 
     path = Path(table) if isinstance(table, str | PathLike) else None
     place = _certificate(path, stated)
-    guarantee, files = stated_in(place)
+    stated_there = stated_in(place)
+    guarantee, files = stated_there.guarantee, stated_there.files
     if not isinstance(guarantee, LocalGuarantee):
         raise UsageError(
             str(place),

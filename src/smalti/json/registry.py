@@ -2,7 +2,13 @@
 
 from dataclasses import asdict
 
-from smalti.engine.registry.entries import StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
+from smalti.engine.registry.entries import (
+    OutputTable,
+    StoredHierarchy,
+    StoredPolicy,
+    TargetVersion,
+    TrustedKey,
+)
 from smalti.json.text import Json, camel_case
 
 
@@ -25,7 +31,13 @@ def listed_json(version: TargetVersion) -> Json:
         "inputs": [{"iri": source.iri, "version": source.version} for source in version.inputs],
         "created": version.created_at.isoformat(),
         "discarded": version.discarded_at.isoformat() if version.discarded_at else None,
+        **({"tables": [_table_json(table) for table in version.tables]} if version.tables else {}),
+        **({} if version.whole is None else {"partOf": version.whole}),
     }
+
+
+def _table_json(table: OutputTable) -> Json:
+    return {"target": table.iri, "files": list(table.files), "holdsRecords": table.holds_records}
 
 
 def policy_json(stored: StoredPolicy, state: str) -> Json:

@@ -47,18 +47,22 @@ def show_versions(
         )
         out.print(Text(f"{version.target} version {version.number}", style=LABEL))
         is_owned, purpose = version.run in owned, short(version.purpose)
-        place = place_of(version.path, version.files) if is_owned else file_names(version.files)
+        several = bool(version.tables)
+        names = file_names(version.files, are_tables=several)
+        place = place_of(version.path, version.files, are_tables=several) if is_owned else names
         fields(
             out,
             ("  made", f"{version.created_at:%Y-%m-%d %H:%M} UTC from {inputs}"),
             ("  for", f"{version.party}, {purpose}" if is_owned else purpose),
             ("  policy", version.policy_uid),
             ("  file", place),
+            *(("  table", table.iri) for table in version.tables),
+            *([] if version.whole is None else [("  part of", version.whole)]),
         )
         if version.discarded_at is not None:
             fields(out, ("  state", f"discarded {version.discarded_at:%Y-%m-%d %H:%M}"))
         fields(out, *(("  review", reason) for reason in ended.get(version.run, ())))
-        if is_owned:
+        if is_owned and version.whole is None:
             counted = "rows" if counts_rows(version.respondent) else "respondents"
             fields(out, *(("  owner", line) for line in version.report.lines(counted)))
 

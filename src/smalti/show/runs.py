@@ -32,9 +32,10 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str, *, in_full: bo
     fields(
         out,
         ("not covered", "; ".join(not_protected)),
-        ("output", place_of(folder, version.files)),
+        ("output", place_of(folder, version.files, are_tables=bool(version.tables))),
         ("certificate", f"{folder / CERTIFICATE_NAME} (unsigned)"),
         ("target", f"{version.target} version {version.number}, recorded in {registry}"),
+        *(("  table", table.iri) for table in version.tables),
     )
 
 

@@ -59,13 +59,15 @@ def show_notices(out: Console, notices: Iterable[Notice], *, in_full: bool) -> N
     show_warnings(out, (text for notice in ordered(notices) for text in notice.shown(in_full=in_full)))
 
 
-def place_of(folder: Path, files: Sequence[PublishedFile]) -> str:
-    """The path of published files."""
-    names = file_names(files)
+def place_of(folder: Path, files: Sequence[PublishedFile], *, are_tables: bool = False) -> str:
+    """The path of published files; `are_tables`: each is a table of its own."""
+    names = file_names(files, are_tables=are_tables)
     return str(folder / names) if len(files) == 1 else f"{folder}: {names}"
 
 
-def file_names(files: Sequence[PublishedFile]) -> str:
-    """The names of published files, in short."""
+def file_names(files: Sequence[PublishedFile], *, are_tables: bool = False) -> str:
+    """The names of published files, in short; `are_tables`: each is a table of its own."""
+    if are_tables:
+        return f"{len(files)} tables, {' and '.join(file.name for file in files)}"
     first, last = files[0].name, files[-1].name
     return first if len(files) == 1 else f"{len(files)} parts, {first} to {last}"
