@@ -340,7 +340,8 @@ DISPATCHES = {
 def is_of_one_kind(path: str) -> bool:
     """Whether a file is the table, or of one capability: a room, a plan, what the terminal shows."""
     views = {f"src/smalti/show/{kind}.py" for kind in Kind}
-    return path in views | {"engine/plan/kinds.py", "engine/plan/plan.py"} or path.split("/")[1] in KINDS
+    plans = {"engine/plan/kinds.py", "engine/plan/plan.py", "engine/plan/bucketization.py"}
+    return path in views | plans or path.split("/")[1] in KINDS
 
 
 def test_only_the_table_and_capabilities_choose_by_a_kind() -> None:
@@ -367,7 +368,7 @@ def test_the_terminal_shows_the_output_of_each_kind() -> None:
 @pytest.mark.parametrize("entry", TABLE, ids=lambda entry: entry.kind)
 def test_the_table_holds_for_each_capability(entry: Entry) -> None:
     assert capability_of(entry.kind).kind is plan_class(entry.kind).kind is entry.kind
-    assert kind_of(entry.action, entry.method) is entry.kind
+    assert kind_of(entry.action, entry.method, entry.algorithm) is entry.kind
 
 
 def test_the_map_names_files_that_are_there() -> None:

@@ -476,7 +476,7 @@ _METHODS = tuple(
     for name, meaning in zip(METHODS, _METHOD_MEANINGS, strict=True)
 )  # fmt: skip
 _ALGORITHMS = tuple(
-    _value(SMALTI, name, Kind.ALGORITHM, meaning, name in {"mondrian", "incognito", "mdav"})
+    _value(SMALTI, name, Kind.ALGORITHM, meaning, name in {"mondrian", "incognito", "mdav", "anatomy"})
     for name, meaning in zip(ALGORITHMS, _ALGORITHM_MEANINGS, strict=True)
 )
 _PURPOSES = (

@@ -529,6 +529,15 @@ class StagedTable:
         values = pa.concat_arrays([pa.array([None], pa.string()), self._texts_at(index)])
         return f"{STAGED}.c{index}", Piece((name,), pa.table([values], names=[name]))
 
+    def records(self, columns: Sequence[str]) -> tuple[Integers, tuple[Coded, ...]]:
+        """All rows here: the number of each in the input, and some columns of them, in the same order."""
+        self.number(columns)
+        places = [self._index(name) for name in columns]
+        selected = ", ".join(dict.fromkeys(f"c{i}" for i in places))
+        rows = self.relations.take(f"SELECT row, {selected} FROM {STAGED}")
+        coded = (Coded(_integers(rows.column(f"c{i}")), self._texts_at(i)) for i in places)
+        return _integers(rows.column("row")), tuple(coded)
+
     def close(self) -> None:
         """Release everything; the workspace is removed by its owner."""
         self.relations.close()

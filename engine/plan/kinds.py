@@ -9,13 +9,22 @@ from typing import Any, Final
 
 from smalti.errors import InternalError
 from smalti.policy.model.model import Permission
-from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY, TRAIN
+from smalti.vocab.terms import (
+    ANATOMY,
+    ANONYMIZE,
+    DIFFERENTIAL_PRIVACY,
+    IRI,
+    L_DIVERSITY,
+    LOCAL_DIFFERENTIAL_PRIVACY,
+    TRAIN,
+)
 
 
 class Kind(StrEnum):
     """The kind of a run's output; plans and certificates name it."""
 
     ANONYMIZATION = "anonymization"
+    BUCKETIZATION = "bucketization"
     RELEASE = "release"
     PERTURBATION = "perturbation"
     TRAINING = "training"
@@ -35,6 +44,8 @@ class Entry:
     action: IRI
     method: str | None = None
     """The `mosaicrown:method` that it does; None: each that no other entry of the action does."""
+    algorithm: str | None = None
+    """The `smalti:algorithm` of that method that it does; None: each that no other entry does."""
     step: str | None = None
     """The step that only its plans have: by it those are read that were made before plans named their kind.
     None: there are none."""
@@ -78,6 +89,15 @@ TABLE: Final = (
         member="quasiIdentifiers",
     ),
     Entry(
+        Kind.BUCKETIZATION,
+        "smalti.engine.bucketization",
+        "smalti.engine.plan.bucketization:BucketizationPlan",
+        "smalti.engine.bucketization.report:GroupsReport",
+        ANONYMIZE,
+        L_DIVERSITY,
+        ANATOMY,
+    ),
+    Entry(
         Kind.TRAINING,
         "smalti.engine.training",
         "smalti.engine.training.plan:TrainingPlan",
@@ -91,16 +111,22 @@ TABLE: Final = (
 """All capabilities. Nothing else names their rooms."""
 
 
-def kind_of(action: IRI, method: str | None) -> Kind:
-    """What carries out an action by a method.
+def kind_of(action: IRI, method: str | None, algorithm: str | None = None) -> Kind:
+    """What carries out an action by a method, with an algorithm.
 
     Raises:
         KeyError: nothing does.
     """
-    offered = [entry for entry in TABLE if entry.action == action and entry.method in (method, None)]
+    offered = [
+        entry
+        for entry in TABLE
+        if entry.action == action
+        and entry.method in (method, None)
+        and entry.algorithm in (algorithm, None)
+    ]
     if not offered:
         raise KeyError(action)
-    return min(offered, key=lambda entry: entry.method is None).kind
+    return min(offered, key=lambda entry: (entry.algorithm is None, entry.method is None)).kind
 
 
 def granted_kind(permission: Permission) -> Kind:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Self
+from typing import Final, Self
 
 from smalti.engine.plan.plan import Plan, Role
 from smalti.engine.verify.classes import Diversity
@@ -29,6 +29,9 @@ class Property(StrEnum):
     RESPONDENTS = "each equivalence class has enough respondents, told apart by sensitive values"
     POPULATION = "of the population table, each equivalence class covers as many persons as is promised"
     SHARES = "sensitive values have the promised shares of each equivalence class's respondents"
+    GROUPS = "each group has enough different sensitive values, and as many of them as records"
+    VALUES = "the sensitive values of each group are those of its records"
+    ONE_ROW = "no respondent has more than one record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,5 +230,9 @@ def shown(
 
 def _not_promised(promise: Promise) -> tuple[Property, ...]:
     if promise.guarantee.is_of_population:
-        return Property.CLASS_ROWS, Property.RESPONDENTS, Property.SHARES
-    return Property.POPULATION, Property.SHARES
+        return Property.CLASS_ROWS, Property.RESPONDENTS, Property.SHARES, *_OF_GROUPS
+    return Property.POPULATION, Property.SHARES, *_OF_GROUPS
+
+
+_OF_GROUPS: Final = (Property.GROUPS, Property.VALUES, Property.ONE_ROW)
+"""What is promised of groups whose values are published apart, and of no class."""

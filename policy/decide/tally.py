@@ -57,7 +57,7 @@ class _Candidate:
         way = self.form.permission.anonymization
         if way is None:
             return NO_COLUMNS
-        return columns_in(self.rows).union(normalised_column(column.iri) for column in way.released)
+        return columns_in(self.rows).union(normalised_column(column.iri) for column in way.unchanged)
 
     def grant(self, situation: Situation, tally: "Tally") -> Grant:
         situation = situation.under(self.policy.hierarchies)

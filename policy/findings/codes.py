@@ -345,6 +345,11 @@ TABLE: Final = (
         "a rule permits only with facts, clauses or a date that a request alone can state.",
     ),
     Code("P625", "contradicts another policy", "a prohibition of one policy denies what another permits."),
+    Code(
+        "P627",
+        "quasi-identifiers published exactly",
+        "the guarantee is about sensitive values alone, and a published record can be of one person only.",
+    ),
 )
 
 BY_CODE: Final = {code.code: code for code in TABLE}

@@ -26,6 +26,7 @@ from smalti.policy.model.model import (
     Where,
 )
 from smalti.vocab.terms import (
+    ANATOMY,
     BUDGET_DELTA,
     BUDGET_EPSILON,
     CHARGED_METHODS,
@@ -81,7 +82,7 @@ def lint(
     for rule in (*policy.prohibitions, *policy.obligations):
         diagnostics += _never(rule, prover)
     for way in _ways(policy):
-        diagnostics += _respondent(way, None)
+        diagnostics += [*_respondent(way, None), *_exact(way)]
     diagnostics += _budgets(policy)
     target = dataset.describes(policy) if dataset is not None else None
     diagnostics += _undeclared(policy, dataset if target is not None else None)
@@ -210,7 +211,7 @@ def _about_data(all_uses: Sequence[Use], target: IRI, facts: DatasetFacts) -> It
 def _extremes(ways: Iterable[Anonymization], columns: Columns) -> Iterator[Diagnostic]:
     """Once for a policy: the ends of ranges are values of respondents, unless bounds are public."""
     for way in ways:
-        if way.algorithm == MDAV:
+        if way.algorithm in {MDAV, ANATOMY}:
             continue
         ranged = [
             columns[reference.iri].name
@@ -275,7 +276,7 @@ def _near_unique(way: Anonymization, columns: Columns, facts: DatasetFacts) -> I
 
 def _keys(way: Anonymization, columns: Columns) -> Iterator[Diagnostic]:
     """A published key links each row to one row of the data."""
-    for reference in (*way.sensitive, *way.released):
+    for reference in (*way.sensitive, *way.unchanged):
         column = columns.get(reference.iri)
         if column is not None and column.is_key:
             message = f"the column {quoted(column.name)} identifies rows, and would be published unchanged"
@@ -293,9 +294,18 @@ def _respondent(way: Anonymization, described: IRI | None) -> Iterator[Diagnosti
     declared = described if way.respondent is None else way.respondent.iri
     for reference in way.quasi_identifiers:
         if reference.iri == declared:
-            message = f"the column {quoted(reference.iri)} identifies the respondent, and is generalised"
+            fate = "published exactly" if reference in way.unchanged else "generalised"
+            message = f"the column {quoted(reference.iri)} identifies the respondent, and is {fate}"
             help_ = "make it an `identifier`: it still identifies respondents, and is dropped"
             yield _warning("P607", reference.where, message, help_)
+
+
+def _exact(way: Anonymization) -> Iterator[Diagnostic]:
+    """Quasi-identifiers that are published as they are: no k follows from such a guarantee."""
+    if way.algorithm == ANATOMY:
+        message = f"`{ANATOMY}` publishes quasi-identifiers exactly: it promises distinct l, and no k"
+        help_ = "name another algorithm if people must not be found in the output"
+        yield _warning("P627", way.where, message, help_)
 
 
 def _undeclared(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagnostic]:

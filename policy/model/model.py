@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
-from smalti.vocab.terms import ANONYMIZE, IRI, ODRL_PURPOSE, TRAIN
+from smalti.vocab.terms import ANATOMY, ANONYMIZE, IRI, ODRL_PURPOSE, TRAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +221,16 @@ class Anonymization:
     `and` of `smalti:column` and the parameter."""
     where: Where = field(default=NOWHERE, compare=False, repr=False)
 
+    @property
+    def how(self) -> tuple[str, str | None]:
+        """The method, and the technique where one is named."""
+        return self.method, self.algorithm
+
+    @property
+    def unchanged(self) -> tuple[ColumnReference, ...]:
+        """The columns that it publishes as they are, each beside the others of its row."""
+        return (*self.quasi_identifiers, *self.released) if self.algorithm == ANATOMY else self.released
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
@@ -400,6 +410,10 @@ class Rule:
         return purposes
 
 
+How: TypeAlias = tuple[IRI, str | None, str | None]
+"""An action that makes an asset, its method, and its technique."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duty(Rule):
     """What must be done: for a permission (duty), by itself (obligation), after a violation (remedy)."""
@@ -416,9 +430,9 @@ class Duty(Rule):
     """What must be done when the duty was not; none of them has any."""
 
     @property
-    def how(self) -> tuple[IRI, str] | None:
+    def how(self) -> How | None:
         """As `Permission.how`, for actions that make an asset."""
-        return None if self.anonymization is None else (self.action, self.anonymization.method)
+        return None if self.anonymization is None else (self.action, *self.anonymization.how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -433,11 +447,11 @@ class Permission(Rule):
     duties: tuple[Duty, ...] = ()
 
     @property
-    def how(self) -> tuple[IRI, str | None] | None:
-        """The action that it specifies, and its method; None: it specifies none."""
+    def how(self) -> How | None:
+        """The action that it specifies; None: it specifies none."""
         if self.training is not None:
-            return TRAIN, None
-        return None if self.anonymization is None else (ANONYMIZE, self.anonymization.method)
+            return TRAIN, None, None
+        return None if self.anonymization is None else (ANONYMIZE, *self.anonymization.how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

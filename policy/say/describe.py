@@ -40,6 +40,7 @@ from smalti.policy.read.anonymization import unimplemented_words
 from smalti.policy.read.unimplemented import remedies_to_run, unimplemented_refinements
 from smalti.policy.say.serialize import number_text
 from smalti.vocab.terms import (
+    ANATOMY,
     ATTACK,
     CONFIDENCE,
     FALSE_POSITIVE_RATE,
@@ -327,11 +328,18 @@ def _columns(way: Anonymization) -> list[str]:
     """`3 columns dropped by name`, `3 generalised`: the noun appears once."""
     fates = (
         (len(way.identifiers), "dropped by name"),
-        (len(way.quasi_identifiers), "generalised"),
-        (len(way.sensitive), "kept"),
+        *_of_people(way),
         (len(way.released), "released unchanged"),
     )
     return _fates(fates)
+
+
+def _of_people(way: Anonymization) -> tuple[tuple[int, str], ...]:
+    """What becomes of quasi-identifiers and of sensitive columns."""
+    quasi_identifiers, sensitive = len(way.quasi_identifiers), len(way.sensitive)
+    if way.algorithm == ANATOMY:
+        return (quasi_identifiers, "published exactly"), (sensitive, "published apart")
+    return (quasi_identifiers, "generalised"), (sensitive, "kept")
 
 
 def _fates(fates: Iterable[tuple[int, str]]) -> list[str]:

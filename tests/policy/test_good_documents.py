@@ -69,7 +69,6 @@ def ways(way: Anonymization) -> object:
 FOUND = {
     "party-collection": [("P508", 11, 37)],
     "absolute-words": [("P505", 14, 25)],
-    "algorithm-later": [("P391", 1, 1)],
     "alias-action": [("P505", 12, 28)],
     "column-twice": [("P504", 19, 99)],
     "columns-in-one-text": [("P511", 14, 95)],

@@ -151,7 +151,7 @@ def test_implemented_words() -> None:
         "clippingNorm", "epochs", "attackAdvantage", "attackPrecision", "truePositiveRate",
         "epsilonLowerBound", "confidence", "falsePositiveRate", "t-closeness", "t", "distance", "alpha",
         "diversity", "c", "column", "incognito", "suppressionLimit", "lossMeasure",
-        "mdav", "standardization", "blocks",
+        "mdav", "standardization", "blocks", "anatomy",
         "k-map", "delta-presence", "population", "presence",
     }  # fmt: skip
 

@@ -1,0 +1,1 @@
+"""Groups of records whose sensitive values are published apart from them."""
