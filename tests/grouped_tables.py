@@ -92,6 +92,7 @@ class Grouped:
 def bound(rows: Sequence[Sequence[str]], folder: Path, header: Sequence[str] = HEADER) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "out").mkdir()
+    (folder / "spill").mkdir()
     path = folder / "in.csv"
     write_csv(path, header, rows)
     return path

@@ -108,7 +108,7 @@ def _refuse_relabelled_output(
     source: Source, digests: tuple[str, ...], versions: tuple[TargetVersion, ...]
 ) -> None:
     wholes = {version.whole for version in versions if version.target == source.target}
-    for version in versions:
+    for version in sorted(versions, key=lambda version: bool(version.tables)):  # one of these, if it is one
         is_its_own = version.target == source.target or version.target in wholes
         if not is_its_own and {file.digest for file in version.files} & set(digests):
             raise UsageError(

@@ -213,8 +213,9 @@ class _Verified(Production):
 
 
 def _output_column(plan: BucketizationPlan, table: IRI, name: str) -> OutputColumn:
-    is_number = name not in (*plan.published, plan.group.sensitive)
-    datatype = Datatype.INTEGER if is_number else plan.column(name).datatype
+    group, _, count = plan.write.values.columns
+    datatypes = {group: Datatype.STRING, count: Datatype.INTEGER}
+    datatype = datatypes.get(name) or plan.column(name).datatype
     return OutputColumn(name, column_iri(table, name), datatype)
 
 

@@ -66,12 +66,12 @@ class GroupsGuarantee:
 
     @property
     def published(self) -> tuple[PublishedColumn, ...]:
-        numbers = (PublishedColumn(name, datatype=Datatype.INTEGER) for name in (self.group, self.count))
+        count = PublishedColumn(self.count, datatype=Datatype.INTEGER)
         columns = (
             PublishedColumn(each.column, datatype=each.datatype, time_zone=each.time_zone)
             for each in self.declared
         )
-        return (*numbers, *columns)
+        return (count, *columns)
 
     def to_object(self) -> dict[str, Json]:
         return {
