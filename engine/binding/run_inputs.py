@@ -240,15 +240,17 @@ def _opened(
 
 
 def _version_of(source: Source, table: StagedTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:
-    if versions[-1].tables:
-        listed = ", ".join(f"`{table.iri}`" for table in versions[-1].tables)
+    digests = table.contents.digests
+    same = [v for v in versions if not v.tables and tuple(file.digest for file in v.files) == digests]
+    tables = dict.fromkeys(part.iri for version in versions for part in version.tables)
+    if not same and tables:
+        listed = ", ".join(f"`{part}`" for part in tables)
         raise UsageError(
             str(source.target),
             "it has several tables, each of which is a target of its own",
             f"one of {listed}",
             "write a policy about one of them, and bind its file to that IRI",
         )
-    same = [v for v in versions if tuple(file.digest for file in v.files) == table.contents.digests]
     if same and all(version.discarded_at is not None for version in same):
         raise discarded_input(same[-1])
     same = [version for version in same if version.discarded_at is None]

@@ -202,18 +202,19 @@ def _in_use(connection: Connection, facts: Facts, output: IRI, whole: IRI | None
         return "it is the IRI of a version"
     if facts.is_open(output):
         return "it is a collection"
+    wholes = _wholes(connection, output)
+    if wholes - {whole}:
+        return "it is an output by itself" if whole else "it is one of several tables of an output"
     for table in facts.tables(output):
-        is_its_whole = table == whole and is_table_of(connection, output, table)
-        if not is_its_whole and recorded_columns(connection, table).names(output):
+        if not (table == whole and wholes) and recorded_columns(connection, table).names(output):
             return f"it is a column of `{table}`"
     return "a run has read a column with that IRI" if tables_with_column(connection, output) else None
 
 
-def is_table_of(connection: Connection, table: IRI, whole: IRI) -> bool:
-    """Whether an IRI is that of one of several tables of an output, in each version that it has."""
-    query = select(db.versions.c.details).where(db.versions.c.target == table)
-    wholes = [json.loads(details).get("whole") for details in connection.execute(query).scalars()]
-    return bool(wholes) and all(said == whole for said in wholes)
+def _wholes(connection: Connection, output: IRI) -> frozenset[IRI | None]:
+    """Of which outputs an IRI is a table, by its versions; None among them: it is an output by itself."""
+    query = select(db.versions.c.details).where(db.versions.c.target == output)
+    return frozenset(json.loads(details).get("whole") for details in connection.execute(query).scalars())
 
 
 def _taken(output: IRI, problem: str) -> UsageError:
@@ -358,13 +359,26 @@ def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersi
 
 
 def discard(connection: Connection, run: str) -> None:
-    """Record that nobody has a version any more."""
-    of_run = db.versions.c.run == run
-    details = _details_adapter().validate_json(
-        connection.execute(select(db.versions.c.details).where(of_run)).scalar_one()
-    )
-    discarded = replace(details, discarded_at=to_time(tick(connection)))
-    connection.execute(update(db.versions).where(of_run).values(details=to_json_text(discarded)))
+    """Record that nobody has a version any more, nor one of its tables."""
+    now = to_time(tick(connection))
+    for each in runs_of(connection, run):
+        of_run = db.versions.c.run == each
+        details = _details_adapter().validate_json(
+            connection.execute(select(db.versions.c.details).where(of_run)).scalar_one()
+        )
+        discarded = replace(details, discarded_at=now)
+        connection.execute(update(db.versions).where(of_run).values(details=to_json_text(discarded)))
+
+
+def runs_of(connection: Connection, run: str) -> list[str]:
+    """The names under which a version and its tables are recorded."""
+    query = select(db.versions.c.details).where(db.versions.c.run == run)
+    tables = [
+        run_of_table(run, IRI(table["iri"]))
+        for details in connection.execute(query).scalars()
+        for table in json.loads(details).get("tables", ())
+    ]
+    return [run, *tables]
 
 
 def recorded_plan(connection: Connection, target: IRI, number: int) -> RecordedPlan | None:
@@ -380,13 +394,7 @@ def recorded_plan(connection: Connection, target: IRI, number: int) -> RecordedP
 
 def set_place(connection: Connection, moved: TakenOver) -> None:
     """Record where the folder of a version has been moved to, with all of its tables."""
-    query = select(db.versions.c.details).where(db.versions.c.run == moved.run)
-    tables = [
-        run_of_table(moved.run, IRI(table["iri"]))
-        for details in connection.execute(query).scalars()
-        for table in json.loads(details).get("tables", ())
-    ]
-    is_moved = db.versions.c.run.in_([moved.run, *tables])
+    is_moved = db.versions.c.run.in_(runs_of(connection, moved.run))
     connection.execute(update(db.versions).where(is_moved).values(path=str(moved.aside)))
 
 

@@ -48,6 +48,7 @@ def joinable(
 def _counts(version: TargetVersion) -> bool:
     return (
         version.discarded_at is None
+        and version.whole is None  # its tables were published with it
         and not _is_made_from_outputs(version.inputs)
         and not holds_beside_others(recorded_kind(version.plan))
     )

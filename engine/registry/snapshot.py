@@ -149,7 +149,8 @@ class Snapshot:
         near = {normalised_column(asset) for target in targets for asset in self.related(target)}
         name = normalised_iri(party)
         return sum(
-            normalised_iri(version.party) == name
+            version.whole is None  # its tables were made with it
+            and normalised_iri(version.party) == name
             and any(normalised_column(source.iri) in near for source in version.inputs)
             for version in self._version_of.values()
         )

@@ -67,10 +67,20 @@ class Versions:
 
         def check(connection: Connection) -> None:
             stored = _versions.versions(connection, select(db.versions))
+            if version.whole is not None:
+                raise UsageError(
+                    f"{version.target} version {version.number}",
+                    f"it is one of several tables of `{version.whole}`",
+                    "a whole output",
+                    "discard that one, with all of its tables",
+                )
             if next(each for each in stored if each.run == version.run).discarded_at is not None:
                 raise UsageError(str(version.iri), "it was discarded before", "a version that stands")
-            read = Input(version.target, version.number)
-            derived = [each for each in stored if read in each.inputs and each.discarded_at is None]
+            runs = _versions.runs_of(connection, version.run)
+            read = {Input(each.target, each.number) for each in stored if each.run in runs}
+            derived = [
+                each for each in stored if read.intersection(each.inputs) and each.discarded_at is None
+            ]
             if derived:
                 listed = ", ".join(f"{each.target} version {each.number}" for each in derived)
                 raise UsageError(

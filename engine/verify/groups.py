@@ -301,15 +301,21 @@ def _check_groups(promise: GroupsPromise, read: _Read) -> int:
     if not np.array_equal(sizes, counted):
         raise broken("values", "the counts of a group are not the number of its records", "equal numbers")
     values = read.values.columns[promise.values[1]]
-    if len(np.unique(np.column_stack((read.groups_of_values, values.codes)), axis=0)) != read.values.rows:
+    if len(_pairs(read.groups_of_values, values.codes)) != read.values.rows:
         raise broken("values", "a value of a group stands there twice", "each value of a group once")
     codes = values.codes if promise.sensitive is None else _canonical_codes(promise.sensitive, values)
-    different = np.unique(np.column_stack((read.groups_of_values, codes)), axis=0)
-    least = int(np.bincount(different[:, 0], minlength=read.count).min())
+    different = _pairs(read.groups_of_values, codes) // (int(codes.max(initial=0)) + 2)
+    least = int(np.bincount(different, minlength=read.count).min())
     if least < promise.l:
         raise broken("values", "a group has too few different values", f"l = {promise.l}")
     _check_order(promise, read)
     return least
+
+
+def _pairs(groups: Codes, codes: Codes) -> Codes:
+    """Each pair of a group and a value once, as the number of the group times that of values, and more."""
+    pairs: Codes = np.unique(groups * (int(codes.max(initial=0)) + 2) + codes + 1)
+    return pairs
 
 
 def _canonical_codes(column: Column, values: Coded) -> Codes:
@@ -353,5 +359,8 @@ def _places(columns: list[Coded]) -> NDArray[np.int64]:
         rank = np.empty(len(order) + 1, np.int64)
         rank[order], rank[-1] = np.arange(1, len(order) + 1), 0
         ranks.append(rank[column.codes])
-    _, places = np.unique(np.column_stack(ranks), axis=0, return_inverse=True)
-    return places.reshape(-1).astype(np.int64)
+    order = np.lexsort(ranks[::-1])
+    differs = np.logical_or.reduce([np.diff(rank[order]) != 0 for rank in ranks])
+    places = np.empty(len(order), np.int64)
+    places[order] = np.concatenate([np.zeros(min(1, len(order)), np.int64), np.cumsum(differs)])
+    return places

@@ -80,11 +80,23 @@ def test_each_table_is_a_target_with_a_version_of_its_own(folder: Path) -> None:
 
 
 def test_a_second_version_adds_one_to_each(folder: Path) -> None:
-    world.run(folder, KIND, "again")
+    made = world.run(folder, KIND, "again", output_format="parquet")
+    with pytest.raises(UsageError, match="it holds several tables"):
+        made.to_arrow()
     seen = versions(folder)
     assert [[one.number for one in of_each] for of_each in seen.values()] == [[1, 2]] * 3
     assert all(one.output_digest == two.output_digest for one, two in seen.values())
+    assert [file.name for file in seen[WHOLE][1].files] == [
+        "quasi-identifiers.parquet",
+        "sensitive.parquet",
+    ]
     assert smalti.verify(folder / "again", registry=folder / "r.sqlite").version == seen[WHOLE][1]
+
+
+def test_a_run_is_counted_once(folder: Path) -> None:
+    """Vocabularies may limit how often a party gets something made; tables are made with their output."""
+    with registry(folder).snapshot() as snapshot:
+        assert snapshot.number_made(IRI(USER), [IRI(TARGET)]) == 1
 
 
 def test_all_of_them_are_listed_and_exported(folder: Path) -> None:
@@ -120,6 +132,21 @@ def test_no_table_takes_the_place_of_other_data(tmp_path: Path) -> None:
     assert VALUES in str(caught.value)
     assert not (tmp_path / "out").exists()
     assert registry(tmp_path).all_versions() == ()
+
+
+def test_an_output_by_itself_does_not_become_a_table_and_a_table_no_output(tmp_path: Path) -> None:
+    policy = world.document(Kind.ANONYMIZATION)
+    policy["permission"][0]["output"] = VALUES
+    world.write(tmp_path, KIND)
+    (tmp_path / "one.jsonld").write_text(json.dumps(policy))
+    asked = world.asked(tmp_path, KIND)
+    assert smalti.run(tmp_path / "one.jsonld", **asked, out=tmp_path / "one").version is not None
+    with pytest.raises(UsageError, match="it is an output by itself"):
+        world.run(tmp_path, KIND)
+    (tmp_path / "r.sqlite").unlink()
+    assert world.run(tmp_path, KIND).version is not None
+    with pytest.raises(UsageError, match="it is one of several tables of an output"):
+        smalti.run(tmp_path / "one.jsonld", **asked, out=tmp_path / "two")
 
 
 # --- Decisions
@@ -184,6 +211,7 @@ def test_the_records_can_be_generalised_by_a_later_policy(folder: Path) -> None:
     made = chained(folder, RECORDS, folder / "out" / "quasi-identifiers.csv").version
     assert made is not None
     assert [(source.iri, source.version) for source in made.inputs] == [(RECORDS, 1)]
+    assert world.run(folder, KIND, "again").version is not None
     registry(folder).revoke_policy(IRI(f"http://example.com/policy/{KIND}"), IRI(OWNER))
     listed = command("targets", "--registry", "r.sqlite", "--format", "json", cwd=folder).json
     reasons = next(each["reviewReasons"] for each in listed if each["target"] == made.target)
