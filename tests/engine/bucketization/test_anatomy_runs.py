@@ -152,9 +152,12 @@ def test_the_owner_is_told_what_the_data_can_meet(tmp_path: Path) -> None:
     assert tried.code == 1
     assert "illness: l = 2 with all of them" in tried.message
     assert "l = 2" not in refused.out + refused.err
-    assert run(tmp_path).code == 0
-    done = command("try", "policy.yaml", *REQUEST, "--vary", "l=2", "--format", "json", cwd=tmp_path)
-    assert done.json["variations"][0]["ownerReport"]["groups"] == 12
+    write(tmp_path, {}, ROWS, HEADER)
+    varied = ("--vary", "l=2", "--vary", "l=1", "--vary", "k=5")
+    done = command("try", "policy.yaml", *REQUEST, *varied, "--format", "json", cwd=tmp_path)
+    two, one, k = done.json["variations"]
+    assert two["ownerReport"]["groups"] == 12
+    assert (one["problem"], k["problem"]) == ("l = 1 promises nothing", "the policy states no k")
 
 
 def prohibition(target: str, *refinements: dict[str, Any]) -> dict[str, Any]:
@@ -215,6 +218,17 @@ def test_rows_that_are_not_granted_and_people_who_withdrew_are_in_no_group(tmp_p
                    "--registry", "r.sqlite", cwd=tmp_path)  # fmt: skip
     assert left.code == 0, left
     (tmp_path / "out").rename(tmp_path / "first")
+    beside = run(tmp_path, words)
+    assert "this kind of output is not held together with earlier releases" in beside.message
+    output = str(POLICY["output"])
+    part = command("targets", "discard", f"{output}/sensitive", "--as", OWNER, "--registry", "r.sqlite",
+                   cwd=tmp_path)  # fmt: skip
+    assert f"it is one of several tables of `{output}`" in part.message
+    discarded = command("targets", "discard", output, "--as", OWNER, "--registry", "r.sqlite", cwd=tmp_path)
+    assert discarded.code == 0, discarded
+    stood = Registry.open(tmp_path / "r.sqlite").all_versions()
+    assert len(stood) == 3
+    assert all(version.discarded_at is not None for version in stood)
     assert run(tmp_path, words).code == 0
     assert len(read_csv(tmp_path / "out" / "quasi-identifiers.csv")[1]) == 21
     second = Registry.open(tmp_path / "r.sqlite").versions("http://example.com/patients-in-groups")[1]

@@ -80,17 +80,25 @@ def test_each_table_is_a_target_with_a_version_of_its_own(folder: Path) -> None:
 
 
 def test_a_second_version_adds_one_to_each(folder: Path) -> None:
-    made = world.run(folder, KIND, "again", output_format="parquet")
+    made = world.run(folder, KIND, "again")
     with pytest.raises(UsageError, match="it holds several tables"):
         made.to_arrow()
     seen = versions(folder)
     assert [[one.number for one in of_each] for of_each in seen.values()] == [[1, 2]] * 3
     assert all(one.output_digest == two.output_digest for one, two in seen.values())
-    assert [file.name for file in seen[WHOLE][1].files] == [
-        "quasi-identifiers.parquet",
-        "sensitive.parquet",
-    ]
     assert smalti.verify(folder / "again", registry=folder / "r.sqlite").version == seen[WHOLE][1]
+
+
+def test_the_content_is_the_same_in_parquet(folder: Path) -> None:
+    (first,) = registry(folder).versions(WHOLE)
+    discarded = command("targets", "discard", WHOLE, "--as", OWNER, "--registry", "r.sqlite", cwd=folder)
+    assert discarded.code == 0, discarded
+    assert not (folder / "out").exists()
+    made = world.run(folder, KIND, "parquet", output_format="parquet").version
+    assert made is not None
+    assert made.output_digest == first.output_digest
+    assert [file.name for file in made.files] == ["quasi-identifiers.parquet", "sensitive.parquet"]
+    assert smalti.verify(folder / "parquet", registry=folder / "r.sqlite").version == made
 
 
 def test_a_run_is_counted_once(folder: Path) -> None:
