@@ -25,7 +25,7 @@ from smalti.engine.plan.plan import (
     Select,
 )
 from smalti.engine.tables.sources import bind
-from smalti.engine.verify.groups import GroupsVerification, verify_groups
+from smalti.engine.verify.buckets import GroupsVerification, verify_groups
 from smalti.engine.verify.verifier import Original
 from smalti.errors import GuaranteeError
 from smalti.transforms.base import Datatype

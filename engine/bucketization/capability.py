@@ -40,7 +40,7 @@ from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.tables.secret import load_secret
 from smalti.engine.tables.writing import content_digest
-from smalti.engine.verify.groups import GroupsVerification, verify_groups
+from smalti.engine.verify.buckets import GroupsVerification, verify_groups
 from smalti.engine.verify.promise import PublishedCheck
 from smalti.engine.verify.verifier import Original
 from smalti.errors import GuaranteeError, InternalError

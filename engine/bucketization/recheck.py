@@ -13,7 +13,7 @@ from smalti.engine.bucketization.guarantee import GroupsGuarantee
 from smalti.engine.plan.bucketization import BucketizationPlan
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.tables.writing import content_digest, digest_of_tables
-from smalti.engine.verify.groups import GroupsPromise, verify_groups, verify_published_groups
+from smalti.engine.verify.buckets import GroupsPromise, verify_groups, verify_published_groups
 from smalti.engine.verify.promise import PublishedCheck
 from smalti.engine.verify.verifier import Original
 from smalti.errors import GuaranteeError, UsageError

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shell import OWNER, USER, Ran
+from shell import OWNER, ROOT, USER, Ran
 from shell import smalti as command
 from tables import read_csv, write_csv
 
@@ -199,6 +199,25 @@ def test_prohibitions_on_columns_are_kept(tmp_path: Path, limit: str, column: st
     assert done.code == int(is_denied), done
     if is_denied:
         assert_nothing_came_of_it(tmp_path)
+
+
+def test_the_example_policy_runs(tmp_path: Path) -> None:
+    survey = "http://example.com/survey/contraceptive"
+    outcome = smalti.run(
+        ROOT / "examples" / "policies" / "contraceptive-anatomy.jsonld",
+        data={survey: ROOT / "examples" / "data" / "contraceptive.csv"},
+        party="http://example.com/party/researcher",
+        owner=OWNER,
+        purpose="statistical",
+        out=tmp_path / "out",
+        registry=tmp_path / "r.sqlite",
+    )
+    assert outcome.version is not None
+    header, records = read_csv(tmp_path / "out" / "quasi-identifiers.csv")
+    assert (header, len(records)) == (["age", "education", "children", "group"], 1473)
+    counts = [int(count) for _, _, count in read_csv(tmp_path / "out" / "sensitive.csv")[1]]
+    assert (sum(counts), max(counts)) == (1473, 1)
+    assert len({record[-1] for record in records}) == 736
 
 
 def test_check_says_in_one_sentence_what_is_not_promised(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from smalti.engine.bucketization.execute import Places, Records, write_groups
 from smalti.engine.bucketization.recheck import content_of
 from smalti.engine.plan.plan import OutputFormat, RespondentColumn
 from smalti.engine.tables.sources import bind
-from smalti.engine.verify.groups import GroupsPromise, verify_groups, verify_published_groups
+from smalti.engine.verify.buckets import GroupsPromise, verify_groups, verify_published_groups
 from smalti.engine.verify.verifier import Original
 from smalti.errors import GuaranteeError
 from smalti.transforms.base import Datatype
