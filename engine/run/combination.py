@@ -173,4 +173,5 @@ class _Combination:
             return text
         more = "" if len(release.records) == release.respondents else " and more"
         listed = ", ".join(map(str, release.records))
-        return f"{text}: {release.respondents} respondents, in records {listed}{more}"
+        people = "1 respondent" if release.respondents == 1 else f"{release.respondents} respondents"
+        return f"{text}: {people}, in record{'s' if len(release.records) > 1 else ''} {listed}{more}"
