@@ -15,8 +15,6 @@ class GroupsReport:
     charged_as: ClassVar[str] = ""
     k: ClassVar[int] = 1
     """Respondents who share a combination of quasi-identifiers, as far as anything is promised of it."""
-    loss: ClassVar[float] = 0.0
-    """Global certainty penalty: all quasi-identifiers are published exactly."""
 
     engine: str
     """`local` or `spark`."""
@@ -35,6 +33,10 @@ class GroupsReport:
     exact: tuple[str, ...]
     """The columns that are published exactly, in all records."""
     timings: tuple[Timing, ...]
+    exact_share: float = 1.0
+    """Of the cells of quasi-identifiers, those that are published exactly: all."""
+    loss: float = 0.0
+    """Global certainty penalty, which is 0 therefore."""
     rows_withdrawn: int = 0
     rows_filtered: int = 0
     rows_suppressed: int = 0
@@ -60,7 +62,7 @@ class GroupsReport:
             f" {self._rows()}"
         )
         yield (
-            "share of cells published exactly: 100.0% of all quasi-identifiers"
+            f"share of cells published exactly: {self.exact_share:.1%} of all quasi-identifiers"
             f" ({', '.join(self.exact)}); nothing of them is generalised, and no k is promised"
         )
         if self.rows_withdrawn:

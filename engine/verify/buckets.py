@@ -29,6 +29,9 @@ from smalti.engine.verify.rows import (
 )
 
 _RECOUNTED: Final = (Property.DIGEST, Property.GROUPS)
+_NUMBER: Final = "[0-9]{1,18}"
+"""Of a group: all have as many digits."""
+_COUNT: Final = "[1-9][0-9]{0,17}"
 _ATTESTED: Final = (Property.ROWS, Property.KEPT, Property.VALUES, Property.ONE_ROW)
 
 
@@ -200,7 +203,7 @@ def _read(promise: GroupsPromise, files: tuple[Path, Path], file_format: OutputF
     numbers = _numbers(records.columns[promise.records[-1]])
     numbers_of_values = _numbers(values.columns[group])
     _check_numbers(records.columns[promise.records[-1]], values.columns[group], numbers, numbers_of_values)
-    counts = _numbers(values.columns[count])
+    counts = _numbers(values.columns[count], _COUNT)
     if (counts < 1).any():
         raise broken("values", "a count is none", "whole numbers above 0")
     digests = (*records.digests, *values.digests)
@@ -223,10 +226,10 @@ def _table(
     return Table(columns, rows, reading.digests)
 
 
-def _numbers(column: Coded) -> Codes:
-    """Whole numbers that are written plainly; those of anything else are 0, which none is."""
+def _numbers(column: Coded, form: str = _NUMBER) -> Codes:
+    """Whole numbers in a form; those of anything else are 0, which none is."""
     texts = column.values
-    is_number = pc.match_substring_regex(texts, r"^[0-9]{1,18}$").to_numpy(zero_copy_only=False)
+    is_number = pc.match_substring_regex(texts, f"^{form}$").to_numpy(zero_copy_only=False)
     numbers = np.zeros(len(texts) + 1, np.int64)
     plain = texts.filter(pa.array(is_number))
     numbers[:-1][is_number] = [int(text) for text in plain.to_pylist()]

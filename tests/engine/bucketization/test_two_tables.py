@@ -271,6 +271,10 @@ def write_no_count(written: Written) -> None:
     written.values[0][2] = "0"
 
 
+def write_a_count_otherwise(written: Written) -> None:
+    written.values[0][2] = "01"
+
+
 TAMPERINGS: list[tuple[Callable[[Written], None], str]] = [
     (swap_values, "other values than its records|stands there twice"),
     (swap_records, "other values than its records"),
@@ -285,6 +289,7 @@ TAMPERINGS: list[tuple[Callable[[Written], None], str]] = [
     (link_to_another_row, "a value differs from its original"),
     (put_alike_values_together, "too few different values"),
     (write_no_count, "a count is none"),
+    (write_a_count_otherwise, "a count is none"),
 ]
 
 
