@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +59,7 @@ def plan_of(
     return BucketizationPlan(
         Read(TARGET, columns, respondent),
         Select(tuple(header[1:]), (header[0],)),
-        Group("l-diversity", "anatomy", l, header[-1], Decimal(limit)),
+        Group("l-diversity", "anatomy", l, header[-1], Fraction(limit)),
         WriteTables(
             OUTPUT,
             output_format,

@@ -1,7 +1,7 @@
 """Compile a permission with Anatomy and a bound table to a plan of two tables."""
 
 from collections.abc import Collection, Iterable, Iterator
-from decimal import Decimal
+from fractions import Fraction
 from typing import Final
 
 from smalti.engine.backends.staged import StagedTable
@@ -123,12 +123,12 @@ def _least(wanted: Anonymization, asks: Iterable[Fact], problems: list[SmaltiErr
     return max(wanted.l.value, least or 1)
 
 
-def _limit(wanted: Anonymization) -> Decimal:
+def _limit(wanted: Anonymization) -> Fraction:
     for parameter in wanted.parameters:
         match parameter:
             case Comparison(operand=operand, values=(Number(limit),)) if operand == SUPPRESSION_LIMIT:
-                return limit
-    return Decimal(0)
+                return Fraction(limit)
+    return Fraction(0)
 
 
 def _other_parameters(wanted: Anonymization) -> list[SmaltiError]:

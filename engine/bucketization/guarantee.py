@@ -102,7 +102,7 @@ def guarantee_of(plan: BucketizationPlan) -> GroupsGuarantee:
         count,
         plan.published,
         _declared(plan),
-        Fraction(plan.group.suppression_limit),
+        plan.group.suppression_limit,
     )
 
 

@@ -4,7 +4,7 @@ Everything that a result depends on is in here, apart from the data and the secr
 """
 
 from dataclasses import dataclass, field
-from decimal import Decimal
+from fractions import Fraction
 from typing import ClassVar, Self
 
 from smalti.engine.plan.html import ShownInNotebooks
@@ -28,7 +28,7 @@ class Group:
     """Different sensitive values in each group."""
     sensitive: str
     """The column whose values are published apart."""
-    suppression_limit: Decimal = field(default=Decimal(0), metadata=LEFT_OUT_AT_DEFAULT)
+    suppression_limit: Fraction = field(default=Fraction(0), metadata=LEFT_OUT_AT_DEFAULT)
     """The share of respondents whose records may be left out."""
 
 

@@ -11,6 +11,8 @@ from shell import smalti as command
 from tables import read_csv, write_csv
 
 import smalti
+from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.registry import Registry
 
 TARGET = "http://example.com/patients"
@@ -125,6 +127,19 @@ def test_what_cannot_be_is_refused_by_name(
     assert problem in text
     assert "flu" not in text
     assert_nothing_came_of_it(tmp_path)
+
+
+def test_two_spellings_of_a_limit_have_one_plan(tmp_path: Path) -> None:
+    plans = []
+    for limit in (0.1, 0.10, "1e-1"):
+        write(tmp_path, {"suppression-limit": limit}, ROWS, HEADER)
+        text = (tmp_path / "policy.yaml").read_text().replace('"1e-1"', "0.100")
+        (tmp_path / "policy.yaml").write_text(text)
+        planned = smalti.plan(tmp_path / "policy.yaml", data={TARGET: tmp_path / "patients.csv"})
+        assert planned.plan is not None
+        assert plan_from_json(plan_to_json(planned.plan)) == planned.plan
+        plans.append(plan_digest(planned.plan))
+    assert len(set(plans)) == 1
 
 
 def test_options_of_generalised_rows_are_refused(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -151,7 +152,7 @@ def test_figure_3_4_of_d5_2_is_one_of_the_outputs_that_keep_the_promise(tmp_path
         said.setdefault(group, {})[value] = int(count)
     assert sorted(said.values(), key=sorted) == sorted(COUNTS, key=sorted)
     with pytest.raises(GuaranteeError, match="more are left out"):
-        grouped.verified(replace(plan, group=replace(plan.group, suppression_limit=0)))
+        grouped.verified(replace(plan, group=replace(plan.group, suppression_limit=Fraction(0))))
     with pytest.raises(GuaranteeError, match="too few different values"):
         grouped.verified(replace(plan, group=replace(plan.group, l=4)))
 
