@@ -1,6 +1,6 @@
 """Compile a permission and a bound table to a plan; the only place where a duty becomes a transform."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from enum import StrEnum
@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from smalti.engine.anonymization.bounds import ChosenBounds, chosen_bounds
-from smalti.engine.anonymization.codebooks import column_ladders, values_without_place
 from smalti.engine.anonymization.label_bounds import RegionBinder
 from smalti.engine.anonymization.output_forms import stated_forms, with_decimals
 from smalti.engine.anonymization.population import (
@@ -23,11 +22,14 @@ from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import (
     BoundColumns,
     column_iri,
+    comparisons_in,
+    refuse_budgets,
     refuse_unimplemented,
 )
 from smalti.engine.binding.circumstances import NO_MORE, Circumstances, Options
 from smalti.engine.binding.kept_recoding import KeptRecoding
 from smalti.engine.binding.kept_rows import keep_satisfying, leave_out_withdrawn
+from smalti.engine.binding.ladders import column_ladders, values_without_place
 from smalti.engine.binding.rows import RowBinder
 from smalti.engine.plan.hierarchies import UNDECLARED, DeclaredHierarchy, Masking, OrderedList, Prefixes
 from smalti.engine.plan.kinds import Kind, granted_kind
@@ -52,8 +54,6 @@ from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
     Comparison,
-    Condition,
-    Logical,
     Named,
     Number,
     Permission,
@@ -73,8 +73,6 @@ from smalti.transforms.values.texts import (
 )
 from smalti.vocab.terms import (
     BLOCKS,
-    BUDGET_DELTA,
-    BUDGET_EPSILON,
     CUT_SCORE,
     DIMENSIONALITY,
     FRAGMENT_COLUMN,
@@ -84,7 +82,6 @@ from smalti.vocab.terms import (
     MDAV,
     MONDRIAN,
     PARTITIONING,
-    SMALTI,
     STANDARDIZATION,
     SUPPRESSED_RECORDS,
     SUPPRESSION_LIMIT,
@@ -133,7 +130,7 @@ def compile_plan(
     if granted_kind(permission) is not Kind.ANONYMIZATION:
         raise InternalError("a permission of releases reached the compiler of published rows")
     refuse_unimplemented(wanted, permission)
-    _refuse_budgets(wanted, permission.constraints)
+    refuse_budgets(wanted, permission.constraints)
     _refuse_suppression(wanted)
     if wanted.method in OF_POPULATION:
         raise_all(refused_beside_population(wanted))
@@ -165,21 +162,6 @@ def compile_plan(
     )
 
 
-def _refuse_budgets(wanted: Anonymization, conditions: Iterable[Condition]) -> None:
-    """Refuse a budget: only differential privacy charges one."""
-    raise_all([
-        PlanError(
-            str(comparison.where),
-            f"`smalti:{comparison.operand.removeprefix(SMALTI)}` is not implemented yet for the method"
-            f" `{wanted.method}`",
-            "a budget beside a method of differential privacy",
-            "leave it out",
-        )
-        for comparison in _comparisons(conditions)
-        if comparison.operand in (BUDGET_EPSILON, BUDGET_DELTA)
-    ])  # fmt: skip
-
-
 def _refuse_suppression(wanted: Anonymization) -> None:
     """Refuse to leave records out where the algorithm does not."""
     if wanted.algorithm == INCOGNITO:
@@ -192,17 +174,9 @@ def _refuse_suppression(wanted: Anonymization) -> None:
             f"the algorithm `{INCOGNITO}`",
             "leave it out, or name that algorithm",
         )
-        for comparison in _comparisons(wanted.parameters)
+        for comparison in comparisons_in(wanted.parameters)
         if comparison.operand == SUPPRESSION_LIMIT
     ])  # fmt: skip
-
-
-def _comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
-    for condition in conditions:
-        if isinstance(condition, Comparison):
-            yield condition
-        elif isinstance(condition, Logical):
-            yield from _comparisons(condition.operands)
 
 
 def _transform(

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from smalti.engine.anonymization.codebooks import Hierarchies, hierarchies_of
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.anonymization.guarantee import ClassGuarantee
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.capability import OwnersData
 from smalti.engine.binding.kept_rows import leave_out_rows, leave_out_withdrawn
+from smalti.engine.binding.ladders import Hierarchies, hierarchies_of
 from smalti.engine.binding.stated import Published
 from smalti.engine.plan.hierarchies import hierarchy_of
 from smalti.engine.plan.plan import OutputFormat, Plan, RespondentColumn, columns_of_respondent

@@ -27,6 +27,7 @@ from smalti.engine.plan.reports import OwnerReport, Report
 from smalti.engine.registry.budget import ChargedLoss
 from smalti.engine.registry.commit import Stage
 from smalti.engine.registry.entries import OutputColumn
+from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents
 from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
@@ -83,6 +84,8 @@ class OwnersData:
     population: Source | None = None
     """The population table, where the plan names one."""
     withdrawn_from_population: Withdrawn = NOBODY
+    registry: Registry | None = None
+    """Which knows the keys that the plan names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +129,16 @@ class Capability(ABC, Generic[P, E]):
     """What a kind of run does; one object for each kind, loaded when it is first used."""
 
     kind: Kind
-    gives_content_again: bool = False
-    """Whether a plan gives the same content each time: no part is drawn at random."""
+    not_tried: str | None = (
+        "it draws at random, so it is not carried out: a look at a draw would lose privacy that no ledger"
+        " is charged for, and another draw would show more"
+    )
+    """Why a try carries nothing out; None: it does."""
+
+    def gives_content_again(self, plan: P) -> bool:
+        """Whether a plan gives the same content each time: no part is drawn at random."""
+        del plan
+        return False
 
     def check_installed(self) -> None:
         """Raise UsageError where an optional dependency is missing."""
@@ -304,7 +315,10 @@ class Capability(ABC, Generic[P, E]):
 
     @abstractmethod
     def exact(self, under: RunUnder, compiled: Compiled[P], table: StagedTable) -> E:
-        """What the output is made from; nothing random. It may fail, and shows nothing."""
+        """What the output is made from. It may fail, and shows nothing.
+
+        Where something is lost, nothing in it is random.
+        """
 
     @abstractmethod
     def production(

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from smalti.engine.backends.staged import Listed, RowTest, StagedTable, Together
 from smalti.engine.binding.rows import satisfying_values
-from smalti.engine.plan.plan import Filter, Plan, RespondentColumn, RowComparison, RowCondition, RowLogical
+from smalti.engine.plan.plan import (
+    Filter,
+    RespondentColumn,
+    RowComparison,
+    RowCondition,
+    RowLogical,
+    RowPlan,
+)
 from smalti.engine.tables.withdrawn import Withdrawn, sought_forms
 from smalti.errors import DataError, PlanError
 from smalti.policy.model.model import LogicalOperator, Operator
@@ -29,7 +36,7 @@ _WORDS: Final = {
 }
 
 
-def leave_out_rows(plan: Plan, table: StagedTable, withdrawn: Withdrawn) -> None:
+def leave_out_rows(plan: RowPlan, table: StagedTable, withdrawn: Withdrawn) -> None:
     """Leave out, from here on, the rows that take no part in a plan, as when it was made.
 
     Raises:

@@ -9,7 +9,14 @@ from typing import Any, Final
 
 from smalti.errors import InternalError
 from smalti.policy.model.model import Permission
-from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY, TRAIN
+from smalti.vocab.terms import (
+    ANONYMIZE,
+    DIFFERENTIAL_PRIVACY,
+    IRI,
+    LOCAL_DIFFERENTIAL_PRIVACY,
+    MASKING,
+    TRAIN,
+)
 
 
 class Kind(StrEnum):
@@ -18,6 +25,7 @@ class Kind(StrEnum):
     ANONYMIZATION = "anonymization"
     RELEASE = "release"
     PERTURBATION = "perturbation"
+    MASKING = "masking"
     TRAINING = "training"
 
 
@@ -67,6 +75,14 @@ TABLE: Final = (
         step="perturb",
         member="perturbed",
         holds_beside_others=True,
+    ),
+    Entry(
+        Kind.MASKING,
+        "smalti.engine.masking",
+        "smalti.engine.masking.plan:MaskingPlan",
+        "smalti.engine.masking.report:MaskingReport",
+        ANONYMIZE,
+        MASKING,
     ),
     Entry(
         Kind.ANONYMIZATION,

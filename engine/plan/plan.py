@@ -7,7 +7,7 @@ values of a filter are the policy's words, not the data's.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from smalti.engine.plan.hierarchies import ColumnHierarchy
 from smalti.engine.plan.html import ShownInNotebooks
@@ -26,6 +26,8 @@ class Role(StrEnum):
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
     RELEASED = "released"
+    MASKED = "masked"
+    """Published as a single technique leaves it."""
     UNLISTED = "unlisted"
     """Not named in the policy: dropped."""
     WITHHELD = "withheld"
@@ -33,7 +35,7 @@ class Role(StrEnum):
 
     @property
     def is_published(self) -> bool:
-        return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.RELEASED)
+        return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.RELEASED, Role.MASKED)
 
 
 class OutputFormat(StrEnum):
@@ -118,6 +120,8 @@ class RespondentColumn:
     """Rows with the same value here are about the same person."""
 
     column: str
+    is_pseudonymized: bool = field(default=False, compare=False, metadata=LEFT_OUT_AT_DEFAULT)
+    """Whether the output has it as pseudonyms, by which those of what is made from it are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +133,19 @@ class OneRowEach:
 
 
 Respondent = RespondentColumn | OneRowEach
+
+
+class RowPlan(Protocol):
+    """What of a plan tells which rows take part, and how their columns are read."""
+
+    @property
+    def read(self) -> "Read": ...
+    @property
+    def filter(self) -> "Filter | None": ...
+
+    def column(self, name: str) -> Column:
+        """The input column of that name; KeyError if there is none."""
+        ...
 
 
 def columns_of_respondent(respondent: Respondent) -> frozenset[str]:

@@ -207,7 +207,7 @@ def repeat(
         )  # fmt: skip
     plan = plan_from_json(seen.version.plan)
     capability = capability_of(plan.kind)
-    if not capability.gives_content_again:
+    if not capability.gives_content_again(plan):
         raise UsageError(
             str(folder),
             "it depends on random numbers, which are never drawn again",
@@ -224,7 +224,8 @@ def repeat(
         )
     with scratch(workspace) as place:
         source = brought(plan.read.target, data, place / "input")
-        owned = OwnersData(source, registry.withdrawals.before(seen.version, plan.read.target))
+        withdrawn = registry.withdrawals.before(seen.version, plan.read.target)
+        owned = OwnersData(source, withdrawn, registry=registry)
         if population is not None:
             owned = replace(
                 owned,

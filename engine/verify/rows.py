@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from smalti.engine.plan.plan import Plan, RespondentColumn, RowComparison, RowCondition
+from smalti.engine.plan.plan import RespondentColumn, RowComparison, RowCondition, RowPlan
 from smalti.engine.verify.columns import MISSING, Coded, Codes, Table, broken
 from smalti.engine.verify.labels import LEXICAL_FORMS, UnreadableError, places_beside
 from smalti.errors import DataError
@@ -44,7 +44,7 @@ _COMPARE: Final[dict[Operator, Callable[[Codes, Codes], Flags]]] = {
 _NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
 
 
-def columns_of_filter(plan: Plan) -> frozenset[str]:
+def columns_of_filter(plan: RowPlan) -> frozenset[str]:
     """The columns that decide which rows are left out."""
     return frozenset(_columns(plan.filter.conditions)) if plan.filter else frozenset()
 
@@ -57,7 +57,7 @@ def _columns(conditions: tuple[RowCondition, ...]) -> Iterator[str]:
             yield from _columns(condition.operands)
 
 
-def columns_to_read(plan: Plan, published: tuple[str, ...]) -> tuple[str, ...]:
+def columns_to_read(plan: RowPlan, published: tuple[str, ...]) -> tuple[str, ...]:
     """Those that are published, that tell respondents apart, and that decide which rows are left out.
 
     Raises:
@@ -85,7 +85,7 @@ def _compacted(column: Coded) -> Coded:
     return Coded(numbers.astype(np.int64) - shift, column.values.take(pa.array(used[shift:])))
 
 
-def still_participating(plan: Plan, owned: Table, is_withdrawn: IsWithdrawn | None) -> Codes:
+def still_participating(plan: RowPlan, owned: Table, is_withdrawn: IsWithdrawn | None) -> Codes:
     """The rows of respondents who did not withdraw; all rows if none withdrew.
 
     Raises:
@@ -105,7 +105,7 @@ def still_participating(plan: Plan, owned: Table, is_withdrawn: IsWithdrawn | No
     return np.flatnonzero(~np.array([*gone, False])[column.codes])
 
 
-def satisfying(plan: Plan, owned: Table) -> Codes:
+def satisfying(plan: RowPlan, owned: Table) -> Codes:
     """The rows that satisfy the plan's filter; all where it has none.
 
     Raises:
@@ -118,7 +118,7 @@ def satisfying(plan: Plan, owned: Table) -> Codes:
     )
 
 
-def _satisfied(plan: Plan, owned: Table, condition: RowCondition) -> Flags:
+def _satisfied(plan: RowPlan, owned: Table, condition: RowCondition) -> Flags:
     if isinstance(condition, RowComparison):
         column = owned.columns[condition.column]
         flags = _compared(plan, condition, column)
@@ -139,7 +139,7 @@ def _all(parts: list[Flags]) -> Flags:
     return every
 
 
-def _compared(plan: Plan, condition: RowComparison, column: Coded) -> Flags:
+def _compared(plan: RowPlan, condition: RowComparison, column: Coded) -> Flags:
     """For each text of the column, whether it satisfies the comparison."""
     operands = pa.array(condition.values, pa.large_string())
     if condition.datatype is Datatype.STRING:
