@@ -23,7 +23,7 @@ from smalti.engine.verify.csv import BLOCK
 from smalti.engine.verify.entries import Keys
 from smalti.engine.verify.figures import IsFigure
 from smalti.engine.verify.groups import IsBestGrouping
-from smalti.engine.verify.join import Check, Granted, IsKept, check_link, join, originals_at
+from smalti.engine.verify.join import Check, Granted, IsFetched, IsKept, check_link, join, originals_at
 from smalti.engine.verify.masked_cells import (
     Collected,
     IsFrequent,
@@ -197,9 +197,10 @@ class _Run:
     ) -> Sequence[Check]:
         column, name = self._column(node.column), self._respondent
         people = None if name is None else (self._column(name), before[name])
-        place = self.place / f"figures-{node.column.encode().hex()[:32]}"
+        place = self.place / f"figures-{self.masked.write.columns.index(node.column)}"
         figure = IsFigure(column, Keys([after]), before[node.column], after, people, place, MEMORY)
-        return figure, IsBestGrouping(column, node.k, before[node.column], after, people)
+        groups = IsBestGrouping(column, node.k, before[node.column], after, people)
+        return figure, groups, *(() if name is None else (IsFetched(name),))
 
     # --- Records
 
