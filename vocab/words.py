@@ -545,8 +545,6 @@ ALGORITHM_NEEDS: Final[Mapping[str, tuple[IRI, ...]]] = MappingProxyType({
     "generalization": _one_of("level"),
     "cell-suppression": _one_of("minimumFrequency"),
     "record-suppression": _one_of("minimumFrequency"),
-    "attribute-suppression": (IRI(MOSAICROWN + "identifier"),),
-    "pseudonymization": _one_of("pseudonym"),
 })  # fmt: skip
 """The refinements that an algorithm requires in addition to those of its method."""
 

@@ -79,9 +79,11 @@ from smalti.vocab.terms import (
     INCOGNITO,
     IRI,
     LOSS_MEASURE,
+    MASKING,
     MDAV,
     MONDRIAN,
     PARTITIONING,
+    PSEUDONYM,
     STANDARDIZATION,
     SUPPRESSED_RECORDS,
     SUPPRESSION_LIMIT,
@@ -132,6 +134,7 @@ def compile_plan(
     refuse_unimplemented(wanted, permission)
     refuse_budgets(wanted, permission.constraints)
     _refuse_suppression(wanted)
+    _refuse_pseudonyms(wanted)
     if wanted.method in OF_POPULATION:
         raise_all(refused_beside_population(wanted))
     compiler = _Compiler(wanted, source, table, circumstances)
@@ -176,6 +179,20 @@ def _refuse_suppression(wanted: Anonymization) -> None:
         )
         for comparison in comparisons_in(wanted.parameters)
         if comparison.operand == SUPPRESSION_LIMIT
+    ])  # fmt: skip
+
+
+def _refuse_pseudonyms(wanted: Anonymization) -> None:
+    """Refuse single techniques beside a model: none is supported yet."""
+    raise_all([
+        PlanError(
+            str(comparison.where),
+            f"`smalti:pseudonym` is not supported beside the method `{wanted.method}`",
+            f"the method `{MASKING}`",
+            "leave it out, or make two outputs: pseudonyms first, and classes from them",
+        )
+        for comparison in comparisons_in(wanted.parameters)
+        if comparison.operand == PSEUDONYM
     ])  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from smalti.engine.plan.plan import Column, Role
 from smalti.engine.plan.published_columns import DeclaredType, LabelForm, PublishedColumn
 from smalti.transforms.base import Datatype
 from smalti.vocab import terms
-from smalti.vocab.techniques import NO_MODEL, NOT_COVERED
+from smalti.vocab.techniques import NOT_COVERED
 
 _TERMS: Final[Mapping[str, Json]] = {
     "masked": {"@id": "s:maskedColumn", "@container": "@list"},
@@ -232,7 +232,7 @@ def limits(guarantee: MaskingGuarantee) -> tuple[str, ...]:
     techniques |= {terms.SAMPLING} if guarantee.sampling_rate is not None else set()
     techniques |= {terms.RECORD_SUPPRESSION} if guarantee.rare_records else set()
     techniques |= {terms.ATTRIBUTE_SUPPRESSION} if guarantee.suppresses_columns else set()
-    sentences = [f"anything: {NO_MODEL}"]
+    sentences = ["learning anything about a person: no privacy model is promised that would bound it"]
     sentences += [f"{name}: {said}" for name, said in NOT_COVERED.items() if name in techniques]
     if not techniques:
         sentences.append(f"{terms.ATTRIBUTE_SUPPRESSION}: {NOT_COVERED[terms.ATTRIBUTE_SUPPRESSION]}")

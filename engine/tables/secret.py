@@ -13,10 +13,12 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from smalti.errors import RegistryError
+from smalti.errors import RegistryError, UsageError
+from smalti.vocab.terms import PSEUDONYM_KEY
+from smalti.vocab.words import BY_IRI
 
 ENVIRONMENT: Final = "SMALTI_SECRET"
-PSEUDONYM_KEY: Final = "SMALTI_PSEUDONYM_KEY_"
+ENVIRONMENT_OF_KEYS: Final = "SMALTI_PSEUDONYM_KEY_"
 """Begins the names of variables that hold keys of pseudonyms."""
 _OF_REGISTRY: Final = "the registry's secret"
 _OF_PSEUDONYMS: Final = "the key of pseudonyms"
@@ -78,7 +80,7 @@ def pseudonym_key(registry: Path | None, name: str) -> bytes:
     Raises:
         RegistryError: there is none, it is too short, or others can read it.
     """
-    variable = PSEUDONYM_KEY + re.sub(r"[.-]", "_", name.upper())
+    variable = _variable(name)
     key = os.environ.get(variable)
     if key:
         return _long_enough(key.encode(), variable, _OF_PSEUDONYMS)
@@ -110,15 +112,29 @@ def pseudonym_key_path(registry: Path, name: str) -> Path:
     return registry.with_name(f"{registry.name}.pseudonyms.{name}")
 
 
-def make_pseudonym_key(registry: Path, name: str) -> Path:
+def make_pseudonym_key(registry: Path | None, name: str) -> Path:
     """Make a key of pseudonyms; never another one in the place of one.
+
+    Args:
+        registry: the registry's file, or None where it has none.
+        name: as policies state it.
 
     Returns:
         Its file, readable by its owner alone.
 
     Raises:
+        UsageError: policies cannot state such a name.
         RegistryError: there is one already, or the file cannot be made.
     """
+    if not re.fullmatch(BY_IRI[PSEUDONYM_KEY].form, name, re.ASCII):
+        raise UsageError(name, "not a name of a key", "letters, digits, `.`, `_` and `-`, at most 64")
+    if registry is None:
+        raise RegistryError(
+            name,
+            "a registry without a file has no place for keys",
+            "a key in the environment",
+            f"set {_variable(name)} where runs are started",
+        )
     path = pseudonym_key_path(registry, name)
     if path.exists():
         raise RegistryError(
@@ -134,6 +150,10 @@ def make_pseudonym_key(registry: Path, name: str) -> Path:
             str(path), f"the key cannot be made ({error.strerror})", "a folder that you may write to"
         ) from None
     return path
+
+
+def _variable(name: str) -> str:
+    return ENVIRONMENT_OF_KEYS + re.sub(r"[.-]", "_", name.upper())
 
 
 def hmac_digest(secret: bytes, purpose: str, data_digest: bytes) -> str:

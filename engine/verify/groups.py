@@ -118,7 +118,7 @@ def _best(values: list[Fraction], weights: list[int], holders: list[set[object]]
         sizes.append(sizes[-1] + weight)
     best: list[Fraction | None] = [Fraction(0)]
     for end in range(1, len(values) + 1):
-        found: Fraction | None = None
+        most: Fraction | None = None
         people: set[object] = set()
         inner: set[object] = set()
         least: int | None = None
@@ -131,8 +131,8 @@ def _best(values: list[Fraction], weights: list[int], holders: list[set[object]]
             before = best[begin]
             if least is not None and before is not None:
                 gain = before + (sums[end] - sums[begin]) ** 2 / (sizes[end] - sizes[begin])
-                found = gain if found is None else max(found, gain)
+                most = gain if most is None else max(most, gain)
             if len(inner) >= k:
                 break  # such a group can be cut in two, which never adds to the error
-        best.append(found)
+        best.append(most)
     return best[-1] or Fraction(0)

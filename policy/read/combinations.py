@@ -12,6 +12,7 @@ from smalti.policy.read.values import Scope
 from smalti.vocab.terms import (
     ALGORITHM,
     ANATOMY,
+    ATTRIBUTE_SUPPRESSION,
     BUDGET_DELTA,
     BUDGET_EPSILON,
     CHARGED_METHODS,
@@ -44,6 +45,7 @@ from smalti.vocab.terms import (
     POSTERIOR_BELIEF,
     PRESENCE,
     PSEUDONYM,
+    PSEUDONYMIZATION,
     QUASI_IDENTIFIER,
     RELEASED,
     SENSITIVE,
@@ -70,8 +72,10 @@ _GROUPED: Final = frozenset({"histogram", "contingency"})
 """Statistics whose groups are values of their measures."""
 _CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
 _OF_MASKING: Final[Mapping[str, tuple[tuple[IRI, ...], ...]]] = {
+    ATTRIBUTE_SUPPRESSION: ((IDENTIFIER,),),
     GLOBAL_RECODING: ((INTERVAL_WIDTH, INTERVALS),),
     MDAV: ((K,), (OUTPUT_FORM,)),
+    PSEUDONYMIZATION: ((PSEUDONYM,),),
 }
 """What techniques require beside `ALGORITHM_NEEDS` where nothing else does: one of some operands."""
 _RECURSIVE: Final = "recursive"
