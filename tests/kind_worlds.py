@@ -89,9 +89,8 @@ EXAMPLES = {
         "contraceptive-masked",
         (
             ("mosaicrown:method", "eq", "masking"),
-            ("smalti:algorithm", "eq", "pseudonymization"),
-            ("smalti:pseudonym", "isAllOf", [column("number")]),
-            ("smalti:pseudonymKey", "eq", "people"),
+            ("smalti:algorithm", "eq", "attribute-suppression"),
+            ("mosaicrown:identifier", "isAllOf", [column("number")]),
             ("smalti:released", "isAllOf", [column("group")]),
             ONE_ROW_EACH,
         ),
@@ -157,8 +156,6 @@ def _operand(said: Refinement) -> dict[str, Any]:
 def write(folder: Path, kind: Kind, **others: Any) -> Path:
     """People, and the policy of a kind about them, in a folder."""
     place = folder / "policy.jsonld"
-    (folder / "r.sqlite.pseudonyms.people").write_bytes(b"0123456789abcdef" * 2)
-    (folder / "r.sqlite.pseudonyms.people").chmod(0o600)
     place.write_text(json.dumps(document(kind, **others)), encoding="utf-8")
     rows = ((i * 7 % 4999, "ab"[i % 2], "xxy"[i % 3]) for i in range(60))
     with (folder / "people.csv").open("w", encoding="utf-8", newline="") as file:
