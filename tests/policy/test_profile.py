@@ -97,6 +97,49 @@ def test_each_method_without_what_it_needs_is_refused(
     assert errors(anonymize(rest)) == expected
 
 
+def test_masking_takes_several_techniques_and_models_take_one_algorithm() -> None:
+    both = s("algorithm", ["top-coding", "noise-addition"], "isAllOf")
+    of_age = [of_column("Age", s("topCode", 90)), of_column("Amount", s("noiseScale", 2))]
+    several = anonymize([method("masking"), both, *of_age])
+    assert errors(several) == []
+    way = transformation(several)
+    assert (way.algorithm, way.algorithms) == (None, ("noise-addition", "top-coding"))
+    alone = transformation(
+        anonymize([method("masking"), s("algorithm", ["top-coding"], "isAllOf"), of_age[0]])
+    )
+    assert alone == transformation(anonymize(TOP_CODING))
+    assert errors(anonymize([method("masking"), both, of_age[0]])) == [("P411", "top-coding")]
+    mixed = s("algorithm", ["mdav", "mondrian"], "isAllOf")
+    assert errors(anonymize([*K_ANONYMITY, mixed])) == [("P431", "mdav")]
+    assert errors(anonymize([method("masking"), s("algorithm", ["sampling", "mondrian"], "isAllOf"),
+                             s("samplingRate", 0.5)])) == [("P431", "mondrian")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("technique", "needed"),
+    [
+        ("global-recoding", s("intervalWidth", 5)),
+        ("global-recoding", s("intervals", 5)),
+        ("generalization", s("level", 1)),
+        ("cell-suppression", s("minimumFrequency", 3)),
+    ],
+)
+def test_a_technique_needs_what_says_how(technique: str, needed: Json) -> None:
+    wanted = [method("masking"), s("algorithm", technique)]
+    assert errors(anonymize(wanted)) == [("P411", technique)]
+    assert errors(anonymize([*wanted, of_column("Age", needed)])) == []
+
+
+def test_microaggregation_of_a_column_needs_k_and_a_figure() -> None:
+    wanted = [method("masking"), s("algorithm", "mdav")]
+    assert errors(anonymize([*wanted, K_OF_TEN])) == [("P411", "mdav")]
+    assert errors(anonymize([*wanted, of_column("Age", s("outputForm", "mean"))])) == [("P411", "mdav")]
+    assert errors(anonymize([*wanted, K_OF_TEN, of_column("Age", s("outputForm", "mean"))])) == []
+    assert errors(anonymize([method("masking"), s("algorithm", "pseudonymization")])) == [
+        ("P411", "pseudonymization")
+    ]
+
+
 def test_presence_needs_a_bound() -> None:
     rest = [r for r in DELTA_PRESENCE if r not in PRESENCE_BOUNDS]
     (found,) = anonymize(rest).errors
