@@ -37,18 +37,27 @@ from smalti.engine.masking.explain import as_object, explain_masking, notices_in
 from smalti.engine.masking.guarantee import MaskingGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.masking.mechanisms import Secrets
 from smalti.engine.masking.plan import MaskingPlan
-from smalti.engine.masking.recheck import check_masked, content_again, datatype_of, masked_output
+from smalti.engine.masking.recheck import (
+    check_masked,
+    content_again,
+    datatype_of,
+    masked_output,
+    released_again,
+    released_rows,
+)
 from smalti.engine.masking.report import ChangedCells, MaskingReport
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.masks import Noisy
 from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.registry.commit import Stage
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.tables.secret import pseudonym_key
 from smalti.engine.tables.writing import content_digest
+from smalti.engine.verify.combined import ReleasedRows
 from smalti.engine.verify.masked import MaskedCount, verify_masked
 from smalti.engine.verify.read import Original, Output
 from smalti.errors import GuaranteeError, UsageError
@@ -123,6 +132,18 @@ class MaskedRows(Capability[MaskingPlan, Written]):
     def content_again(self, plan: MaskingPlan, data: OwnersData, backend: Backend, place: Path) -> str:
         registry = None if data.registry is None else data.registry.path
         return content_again(plan, data, backend, place, _secrets(plan, data.source, registry))
+
+    def released(self, compiled: Compiled[MaskingPlan], stage: Stage) -> ReleasedRows:
+        output = Output.in_folder(stage.output, compiled.plan.write.format)
+        return released_rows(compiled.plan, compiled.source, output, stage.link)
+
+    def released_again(
+        self, plan: MaskingPlan, data: OwnersData, backend: Backend, place: Path
+    ) -> tuple[ReleasedRows, str] | None:
+        if plan.mask.draws_at_random:
+            return None
+        registry = None if data.registry is None else data.registry.path
+        return released_again(plan, data, backend, place, _secrets(plan, data.source, registry))
 
     def exact(self, under: RunUnder, compiled: Compiled[MaskingPlan], table: StagedTable) -> Written:
         """Mask: the rows are written into the stage, and the link from them to the input's rows.

@@ -7,15 +7,18 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.binding.capability import OwnersData
 from smalti.engine.binding.checks import ReleaseCheck, check_release
 from smalti.engine.binding.kept_rows import leave_out_rows
+from smalti.engine.binding.ladders import hierarchies_of
 from smalti.engine.binding.stated import Published, Stated
 from smalti.engine.masking.execute import Places, execute
 from smalti.engine.masking.guarantee import MaskingGuarantee, guarantee_of
 from smalti.engine.masking.mechanisms import Secrets
 from smalti.engine.masking.plan import MaskingPlan
 from smalti.engine.plan.masks import AtLevel, Averaged, Noisy, Pseudonymized, Recoded
-from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.plan.plan import OutputFormat, RespondentColumn
+from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import read_names
 from smalti.engine.tables.writing import content_digest
+from smalti.engine.verify.combined import ReleasedRows
 from smalti.engine.verify.masked import MaskedOutput, verify_masked
 from smalti.engine.verify.masked_form import check_masked_form
 from smalti.engine.verify.read import Original, Output
@@ -88,6 +91,24 @@ def content_again(
     plan: MaskingPlan, data: OwnersData, backend: Backend, place: Path, secrets: Secrets
 ) -> str:
     """As `Capability.content_again`: everything is repeated, the verification too."""
+    released, content = released_again(plan, data, backend, place, secrets)
+    verify_masked(
+        masked_output(plan),
+        released.original,
+        released.output,
+        released.link,
+        data.withdrawn.known_form,
+        folder=place / "spill",
+        hierarchies=secrets.hierarchies,
+        key=secrets.key,
+    )
+    return content
+
+
+def released_again(
+    plan: MaskingPlan, data: OwnersData, backend: Backend, place: Path, secrets: Secrets
+) -> tuple[ReleasedRows, str]:
+    """As `Capability.released_again`: the rows with the link from them to the data."""
     source, written, link = data.source, place / "again", place / "link"
     written.mkdir()
     with closing(backend.open(source, place / "spill")) as table:
@@ -98,17 +119,28 @@ def content_again(
         leave_out_rows(plan, table, data.withdrawn)
         execute(plan, table, Places(written / "published", link), lambda _: None, secrets)
     output = Output.in_folder(written, plan.write.format)
-    verify_masked(
-        masked_output(plan),
+    return released_rows(plan, source, output, link), content_digest(output.paths, plan.write.format)
+
+
+def released_rows(plan: MaskingPlan, source: Source, output: Output, link: Path) -> ReleasedRows:
+    """Rows that a plan published, beside the data that they came from; nothing of them is promised.
+
+    What somebody may know of a person tells a row: each masked column, but for noise and pseudonyms.
+    """
+    respondent = plan.read.respondent
+    telling = (each.column for each in plan.mask.columns if not isinstance(each, Noisy | Pseudonymized))
+    return ReleasedRows(
         Original(source.path, source.format, source.parts),
+        tuple(column.name for column in plan.read.columns),
         output,
         link,
-        data.withdrawn.known_form,
-        folder=place / "spill",
-        hierarchies=secrets.hierarchies,
-        key=secrets.key,
+        plan.write.columns,
+        tuple(telling),
+        (),
+        plan.column(respondent.column) if isinstance(respondent, RespondentColumn) else None,
+        None,
+        hierarchies_of(source.description),
     )
-    return content_digest(output.paths, plan.write.format)
 
 
 def _broken(place: Path, problem: str) -> GuaranteeError:

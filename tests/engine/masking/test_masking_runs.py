@@ -249,6 +249,53 @@ def test_pseudonymised_respondents_are_inherited(tmp_path: Path) -> None:
         )
 
 
+# --- Beside other releases
+
+
+def of_classes(folder: Path) -> Path:
+    """A policy of k-anonymity on the same people."""
+    classes = json.loads(json.dumps(document([])).replace('"masking"', '"k-anonymity"'))
+    classes["uid"], classes["permission"][0]["uid"] = (
+        "http://example.com/policy/3",
+        "http://example.com/3/1",
+    )
+    classes["permission"][0]["output"] = "http://example.com/classes"
+    classes["permission"][0]["action"][0]["refinement"] += [
+        {"leftOperand": "mosaicrown:k", "operator": "eq", "rightOperand": 5},
+        columns("mosaicrown:quasi-identifier", "age"),
+        WHO,
+    ]
+    place = folder / "classes.jsonld"
+    place.write_text(json.dumps(classes), encoding="utf-8")
+    return place
+
+
+def test_masked_rows_that_narrow_down_classes_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, [])
+    made = smalti.run(of_classes(tmp_path), **asked(tmp_path), out=tmp_path / "classes")
+    assert made.version is not None
+    exact = [WHO, RELEASED, algorithm("top-coding"), of("age", word("topCode", 46))]
+    with pytest.raises(GuaranteeError, match="earlier"):
+        run(tmp_path, exact)
+    one = [WHO, RELEASED, algorithm("bottom-coding"), of("age", word("bottomCode", 110))]
+    assert run(tmp_path, one).version is not None, "it tells nothing of the age"
+
+
+def test_classes_beside_earlier_masked_rows_are_held_together_or_refused(tmp_path: Path) -> None:
+    one = [WHO, algorithm("bottom-coding"), of("age", word("bottomCode", 110))]
+    assert run(tmp_path, one).version is not None
+    made = smalti.run(of_classes(tmp_path), **asked(tmp_path), out=tmp_path / "classes")
+    assert made.version is not None
+    noise = [WHO, algorithm("noise-addition"), word("noiseDistribution", "uniform")]
+    with pytest.raises(GuaranteeError, match="too few respondents"):
+        run(tmp_path, [*noise, of("age", word("noiseScale", 3))], "noise")
+    assert run(tmp_path, [*noise, of("pay", word("noiseScale", 3))], "noise").version is not None
+    again = of_classes(tmp_path)
+    again.write_text(again.read_text().replace('"rightOperand": 5', '"rightOperand": 6'))
+    with pytest.raises(GuaranteeError, match="cannot be"):
+        smalti.run(again, **asked(tmp_path), out=tmp_path / "more", replace=True)
+
+
 # --- Withdrawn people and prohibitions
 
 
