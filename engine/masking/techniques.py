@@ -274,7 +274,7 @@ class TechniqueBinder:
             self._problem(
                 scale.where,
                 f"the noise of the column `{column.name}` is out of range",
-                "at most 2^50 units (uniform: below 2^31), and a multiple of the unit between the bounds",
+                "at most 2^50 units (uniform: below 2^31), and bounds of at most 2^60 units",
                 "declare a larger `smalti:unit`, or other bounds",
             )
         return BoundTechnique(column, noisy)

@@ -26,8 +26,9 @@ from smalti.transforms.base import Datatype
 Expected: TypeAlias = Callable[[Sequence[str]], Sequence[str | None]]
 """From present texts to those that must be published in their place; None is missing."""
 
-_ROOM: Final = 1 << 63
-"""Units that noise of no bounds may reach."""
+_LARGEST: Final = 1 << 60
+"""Units that noise is added to at most, and that results have, where no bounds are stated."""
+_MISSING: Final = -(1 << 63)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?", re.ASCII)
 
 
@@ -160,35 +161,47 @@ class IsNoisy(Check):
         self.changed = 0
         self._before, self._after = original, published
         self._unit, scale = Fraction(node.unit), Fraction(node.scale)
-        self._least = -_ROOM if node.lower is None else ceil(Fraction(node.lower) / self._unit)
-        self._most = _ROOM if node.upper is None else floor(Fraction(node.upper) / self._unit)
+        self._least = -_LARGEST if node.lower is None else ceil(Fraction(node.lower) / self._unit)
+        self._most = _LARGEST if node.upper is None else floor(Fraction(node.upper) / self._unit)
         self._width = ceil(scale / self._unit) if node.distribution == "uniform" else None
 
     def look(self, rows: Joined) -> None:
-        before = self._before.as_texts(rows.originals[self.original]).to_pylist()
-        after = rows.published(self._after.texts(rows.extent.number)).to_pylist()
-        for original, noisy in set(zip(before, after, strict=True)):
-            if not self._is_possible(original, noisy):
-                raise broken(
-                    f"column `{self.original}`",
-                    "a published value is not one that the stated noise can produce",
-                    "a multiple of the unit between the bounds, for each value that is not missing",
-                )
-        self.changed += sum(a != b for a, b in zip(before, after, strict=True))
+        before = self._before.as_texts(rows.originals[self.original])
+        after = rows.published(self._after.texts(rows.extent.number))
+        originals, results = numbered(before), numbered(after)
+        nearest = np.array([self._nearest(text) for text in originals.texts.to_pylist()], np.int64)
+        noisy = np.array([self._units(text) for text in results.texts.to_pylist()], np.int64)
+        from_units, to_units = nearest[originals.numbers], noisy[results.numbers]
+        if ((from_units == _MISSING) != (to_units == _MISSING)).any():
+            raise self._impossible()
+        is_there = from_units != _MISSING
+        if self._width is not None and (np.abs(to_units - from_units)[is_there] > self._width).any():
+            raise self._impossible()
+        self.changed += pc.sum(pc.not_equal(before, after)).as_py() or 0
 
-    def _is_possible(self, original: str, noisy: str) -> bool:
-        if not original or not noisy:
-            return original == noisy
-        if not _NUMBER.fullmatch(noisy):
-            return False
-        units = Fraction(noisy) / self._unit
+    def _nearest(self, text: str) -> int:
+        """The units that noise was added to."""
+        if not text:
+            return _MISSING
+        low, high = max(self._least, -_LARGEST), min(self._most, _LARGEST)
+        return min(max(round(Fraction(Decimal(text)) / self._unit), low), high)
+
+    def _units(self, text: str) -> int:
+        if not text:
+            return _MISSING
+        if not _NUMBER.fullmatch(text):
+            raise self._impossible()
+        units = Fraction(text) / self._unit
         if units.denominator != 1 or not self._least <= units <= self._most:
-            return False
-        if self._width is None:
-            return True
-        nearest = round(Fraction(Decimal(original)) / self._unit)
-        nearest = min(max(nearest, self._least), self._most)
-        return abs(int(units) - nearest) <= self._width
+            raise self._impossible()
+        return int(units)
+
+    def _impossible(self) -> Exception:
+        return broken(
+            f"column `{self.original}`",
+            "a published value is not one that the stated noise can produce",
+            "a multiple of the unit between the bounds, for each value that is not missing",
+        )
 
     def finish(self) -> None:
         """All was said."""

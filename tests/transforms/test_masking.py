@@ -136,6 +136,7 @@ def test_results_stay_between_bounds_whatever_the_number() -> None:
 @pytest.mark.parametrize(
     ("distribution", "scale", "unit", "bounds"),
     [
+        (Distribution.UNIFORM, Fraction(1), Fraction(1), {"upper": Fraction(10**20)}),
         (Distribution.NORMAL, Fraction(0), Fraction(1), {}),
         (Distribution.NORMAL, Fraction(1 << 51), Fraction(1), {}),
         (Distribution.UNIFORM, Fraction(1 << 31), Fraction(1), {}),

@@ -47,8 +47,10 @@ class AdditiveNoise:
         most = LARGEST_SCALE if self.distribution is Distribution.NORMAL else LARGEST_WIDTH - 1
         if not 0 < self.scale / self.unit <= most:
             raise ValueError("noise is above 0, and of at most 2^50 units (uniform: below 2^31)")
-        if self.least > self.most:
-            raise ValueError("no multiple of the unit lies between the bounds")
+        if not -LARGEST_UNITS <= self.least <= self.most <= LARGEST_UNITS:
+            raise ValueError(
+                "no multiple of the unit lies between the bounds, or they are beyond 2^60 units"
+            )
 
     @property
     def least(self) -> int:
