@@ -144,6 +144,19 @@ def test_columns_are_dropped_kept_or_masked_as_the_policy_says(tmp_path: Path) -
     assert str(table.schema.field("age").type) == "int64"
 
 
+@pytest.mark.parametrize("form", [{"output_format": "parquet"}, {"parts": True, "rows_per_part": 7}])
+def test_other_formats_and_parts_have_the_same_content(tmp_path: Path, form: dict[str, Any]) -> None:
+    plain, other = (
+        run(tmp_path, [WHO, RELEASED, *TOP]),
+        run(tmp_path, [WHO, RELEASED, *TOP], "other", **form),
+    )
+    assert plain.version is not None
+    assert other.version is not None
+    assert plain.version.output_digest == other.version.output_digest
+    assert len(other.version.files) == (5 if "parts" in form else 1)
+    assert verify(tmp_path, "other", data=tmp_path / "people.csv").is_repeated
+
+
 def test_what_is_drawn_at_random_is_drawn_once_and_never_repeated(tmp_path: Path) -> None:
     noise = [algorithm("sampling", "noise-addition"), word("samplingRate", 0.9, "lteq")]
     noise += [of("age", word("noiseScale", 3)), of("age", word("noiseDistribution", "uniform"))]
@@ -241,6 +254,11 @@ def test_pseudonymised_respondents_are_inherited(tmp_path: Path) -> None:
     assert made.version.respondent == RespondentColumn("who")
     assert made.report is not None
     assert made.report.respondents == 15  # type: ignore[attr-defined]
+    smalti.Registry.open(tmp_path / "r.sqlite").withdraw(IRI(TARGET), ["p3"], by=IRI(OWNER))
+    with pytest.raises(SmaltiError, match="people withdrew from it"):
+        smalti.run(
+            place, **asked(tmp_path) | {"data": {OUTPUT: tmp_path / "out"}, "out": tmp_path / "again"}
+        )
     dropped = run(tmp_path, [WHO, columns("smalti:released", "city"), *TOP], "dropped")
     assert dropped.version is not None
     with pytest.raises(SmaltiError, match="can no longer be counted"):
