@@ -75,6 +75,7 @@ CERTIFICATE_TERMS: Final[Mapping[str, str]] = MappingProxyType({
     "publishedFigure": "the figure of a group that is published",
     "sampledShare": "the probability with which each respondent is in the published sample",
     "suppressedRecordsOf": "a column by whose rare values records were left out",
+    "pseudonymName": "a column that was published as pseudonyms, beside a guarantee of others",
     "leavesOutColumns": "whether whole columns were suppressed",
     "unchangedName": "a column that was published unchanged, as the policy permits",
     "usedRecipe": "the recipe by which a model was trained",

@@ -53,6 +53,7 @@ from smalti.errors import DataError, InternalError, PlanError, raise_all
 from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
+    ColumnReference,
     Comparison,
     Named,
     Number,
@@ -79,11 +80,11 @@ from smalti.vocab.terms import (
     INCOGNITO,
     IRI,
     LOSS_MEASURE,
-    MASKING,
     MDAV,
     MONDRIAN,
     PARTITIONING,
     PSEUDONYM,
+    PSEUDONYM_KEY,
     STANDARDIZATION,
     SUPPRESSED_RECORDS,
     SUPPRESSION_LIMIT,
@@ -134,7 +135,6 @@ def compile_plan(
     refuse_unimplemented(wanted, permission)
     refuse_budgets(wanted, permission.constraints)
     _refuse_suppression(wanted)
-    _refuse_pseudonyms(wanted)
     if wanted.method in OF_POPULATION:
         raise_all(refused_beside_population(wanted))
     compiler = _Compiler(wanted, source, table, circumstances)
@@ -179,20 +179,6 @@ def _refuse_suppression(wanted: Anonymization) -> None:
         )
         for comparison in comparisons_in(wanted.parameters)
         if comparison.operand == SUPPRESSION_LIMIT
-    ])  # fmt: skip
-
-
-def _refuse_pseudonyms(wanted: Anonymization) -> None:
-    """Refuse single techniques beside a model: none is supported yet."""
-    raise_all([
-        PlanError(
-            str(comparison.where),
-            f"`smalti:pseudonym` is not supported beside the method `{wanted.method}`",
-            f"the method `{MASKING}`",
-            "leave it out, or make two outputs: pseudonyms first, and classes from them",
-        )
-        for comparison in comparisons_in(wanted.parameters)
-        if comparison.operand == PSEUDONYM
     ])  # fmt: skip
 
 
@@ -363,6 +349,7 @@ class _Compiler(BoundColumns[Anonymization]):
             (Role.QUASI_IDENTIFIER, self.wanted.quasi_identifiers),
             (Role.SENSITIVE, self.wanted.sensitive),
             (Role.RELEASED, self.wanted.released),
+            (Role.MASKED, self._pseudonyms()),
         ):
             for reference in references:
                 name = self.name(reference)
@@ -380,6 +367,30 @@ class _Compiler(BoundColumns[Anonymization]):
                 str(self.wanted.where), "no quasi-identifier is named", "at least one column to generalise"
             )
         return roles
+
+    def _pseudonyms(self) -> tuple[ColumnReference, ...]:
+        """The columns that are published as pseudonyms."""
+        stated = self._stated(PSEUDONYM)
+        iris = () if stated is None else (value.iri for value in stated.values if isinstance(value, Named))
+        return () if stated is None else tuple(ColumnReference(iri, stated.where) for iri in iris)
+
+    def _stated(self, operand: IRI) -> Comparison | None:
+        return next(
+            (each for each in comparisons_in(self.wanted.parameters) if each.operand == operand), None
+        )
+
+    def _with_pseudonyms(self, column: Column) -> Column:
+        stated = self._stated(PSEUDONYM_KEY)
+        if stated is None or not isinstance(stated.values[0], Text):
+            raise InternalError("pseudonyms without the name of a key reached the compiler")
+        if column.datatype is Datatype.DATETIME:
+            self.problem(
+                str(stated.where),
+                f"the column `{column.name}` has date-times, which have no pseudonyms",
+                "texts, numbers or dates",
+                "declare it as a string: then each spelling has a pseudonym of its own",
+            )
+        return replace(column, pseudonym_key=stated.values[0].text)
 
     def _column(self, name: str, roles: dict[str, Role]) -> Column:
         role = roles.get(name, Role.UNLISTED)
@@ -414,6 +425,8 @@ class _Compiler(BoundColumns[Anonymization]):
             )
         inferred = role is Role.QUASI_IDENTIFIER and declared is None
         column = Column(name, column_iri(self.source, name), datatype, inferred, role, said.time_zone)
+        if role is Role.MASKED:
+            return self._with_pseudonyms(column)
         if role is Role.QUASI_IDENTIFIER and self.wanted.algorithm == INCOGNITO:
             return self._along_hierarchy(replace(column, hierarchy=UNDECLARED.in_plan), UNDECLARED)
         return column
@@ -536,7 +549,7 @@ class _Compiler(BoundColumns[Anonymization]):
     def _refuse_published_respondent(self, columns: Iterable[Column], name: str) -> None:
         """Rows of one person could be put together across classes: k would say nothing."""
         roles = {column.name: column.role for column in columns}
-        if roles.get(name) in (Role.RELEASED, Role.SENSITIVE):
+        if roles.get(name) in (Role.RELEASED, Role.SENSITIVE, Role.MASKED):
             self.problem(
                 str(self.wanted.where),
                 f"the respondent `{name}` would be published, which links each person's rows",

@@ -93,6 +93,8 @@ class Column:
     """Of a figure: to how many it is rounded, which is how many values of the column have at most."""
     region: Region | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
     """Where ends of ranges come from public bounds and cuts; None: they are values of the class."""
+    pseudonym_key: str | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """Of a masked column beside classes: the name of the key of its pseudonyms."""
 
     @property
     def has_ordered_labels(self) -> bool:
@@ -303,6 +305,17 @@ class Plan(ShownInNotebooks):
     def released(self) -> tuple[str, ...]:
         """The columns that are published unchanged on the policy author's word, by name."""
         return tuple(column.name for column in self.read.columns if column.role is Role.RELEASED)
+
+    @property
+    def pseudonymized(self) -> tuple[str, ...]:
+        """The columns that are published as pseudonyms, by name."""
+        return tuple(column.name for column in self.read.columns if column.pseudonym_key is not None)
+
+    @property
+    def pseudonym_key(self) -> str | None:
+        """The name of the key of pseudonyms; None where there are none."""
+        names = (column.pseudonym_key for column in self.read.columns)
+        return next((name for name in names if name is not None), None)
 
     @property
     def has_figures(self) -> bool:

@@ -13,8 +13,8 @@ permutation. Messages name columns and promises, never a value or a count.
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
+from smalti.engine.plan.masks import Pseudonymized
 from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn, RowPlan
 from smalti.engine.verify.against import verify_against
 from smalti.engine.verify.columns import TEXT, Batch, Codes, Numbered, Table, broken, numbered
@@ -42,6 +43,7 @@ from smalti.engine.verify.join import (
     join,
     originals_at,
 )
+from smalti.engine.verify.masked_cells import IsMasked, expected_texts
 from smalti.engine.verify.nodes import root_label
 from smalti.engine.verify.population import OriginalPopulation, check_population
 from smalti.engine.verify.promise import (
@@ -108,6 +110,7 @@ def verify_run(  # noqa: PLR0913 (what a run has)
     folder: Path | None = None,
     hierarchies: Mapping[str, DeclaredHierarchy] = NO_HIERARCHIES,
     population: OriginalPopulation | None = None,
+    key: bytes = b"",
 ) -> Verification:
     """Check every promise of a run on the bytes that it wrote.
 
@@ -133,6 +136,7 @@ def verify_run(  # noqa: PLR0913 (what a run has)
             is made, and removed.
         hierarchies: by column, those that the plan has the digests of.
         population: the table of all persons, where the plan names one; it is held in memory.
+        key: of pseudonyms, where the plan has some.
 
     Raises:
         GuaranteeError: a promise is broken.
@@ -141,7 +145,7 @@ def verify_run(  # noqa: PLR0913 (what a run has)
     """
     with private_place(folder) as place:
         return verify_in(
-            place, plan, original, output, link, is_withdrawn, Sizes(), hierarchies, population
+            place, plan, original, output, link, is_withdrawn, Sizes(), hierarchies, population, key
         )
 
 
@@ -155,9 +159,12 @@ def verify_in(  # noqa: PLR0913, PLR0917 (`verify_run` with two more)
     sizes: Sizes,
     hierarchies: Mapping[str, DeclaredHierarchy] = NO_HIERARCHIES,
     population: OriginalPopulation | None = None,
+    key: bytes = b"",
 ) -> Verification:
     """As `verify_run`, in an empty private folder, with so much in memory at a time."""
-    return _Run(plan, place, sizes, hierarchies, population).verified(original, output, link, is_withdrawn)
+    return _Run(plan, place, sizes, hierarchies, population, key).verified(
+        original, output, link, is_withdrawn
+    )
 
 
 def verify_published(
@@ -309,6 +316,7 @@ class _Run:
     sizes: Sizes
     hierarchies: Mapping[str, DeclaredHierarchy]
     population: OriginalPopulation | None = None
+    key: bytes = field(default=b"", repr=False)
 
     def verified(
         self, original: Original, output: Output, link: Path, is_withdrawn: IsWithdrawn | None
@@ -369,7 +377,7 @@ class _Run:
         self, promise: Promise, published: _Published, granted: Granted, link: Link, left_out: Codes
     ) -> Counted:
         plan, before, after = self.plan, granted.table.columns, published.table.columns
-        checks: list[Check] = [IsKept(name, before[name], after[name]) for name in promise.kept]
+        checks: list[Check] = [self._unchanged(name, before[name], after[name]) for name in promise.kept]
         checks += [
             IsCovered(plan.column(name), before[name], after[name], self.hierarchies.get(name))
             for name in promise.quasi_identifiers
@@ -398,6 +406,15 @@ class _Run:
         if at_root is None:
             return counted
         return replace(counted, people_left_out=at_root.people_within(chosen.suppression_limit, counted))
+
+    def _unchanged(self, name: str, before: StagedColumn, after: StagedColumn) -> Check:
+        """That a column is published as it came, or as its pseudonyms."""
+        column = self.plan.column(name)
+        if column.pseudonym_key is None:
+            return IsKept(name, before, after)
+        node = Pseudonymized(name, column.pseudonym_key)
+        expected = partial(expected_texts, node, column, None, self.key, frozenset())
+        return IsMasked(name, before, after, expected)
 
     def _figures(
         self,

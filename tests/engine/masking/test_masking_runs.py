@@ -1,6 +1,7 @@
 """Masking from a policy to a recorded output: keys, respondents, prohibitions, verification, bad input."""
 
 import csv
+import hmac
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -443,19 +444,48 @@ def test_text_among_numbers_is_named_with_its_place(tmp_path: Path) -> None:
     assert "wombat" not in str(caught.value)
 
 
-def test_techniques_beside_a_model_are_refused_by_name(tmp_path: Path) -> None:
-    wanted = document([])
-    wanted["permission"][0]["action"][0]["refinement"] = [
-        {"leftOperand": "mosaicrown:method", "operator": "eq", "rightOperand": "k-anonymity"},
-        {"leftOperand": "mosaicrown:k", "operator": "eq", "rightOperand": 5},
-        columns("mosaicrown:quasi-identifier", "age"),
-        WHO,
-        *PSEUDONYMS,
-    ]
+def beside_a_model(folder: Path, *refinements: Refinement) -> Path:
+    place = of_classes(folder)
+    policy = json.loads(place.read_text())
+    policy["permission"][0]["action"][0]["refinement"] += refinements
+    place.write_text(json.dumps(policy), encoding="utf-8")
+    return place
+
+
+def test_a_column_beside_classes_may_have_pseudonyms(tmp_path: Path) -> None:
     write(tmp_path, [])
-    (tmp_path / "policy.jsonld").write_text(json.dumps(wanted), encoding="utf-8")
-    with pytest.raises(SmaltiError, match="`smalti:pseudonym` is not supported beside the method"):
-        smalti.run(tmp_path / "policy.jsonld", **asked(tmp_path), out=tmp_path / "out")
+    cities = columns("smalti:pseudonym", "city"), word("pseudonymKey", "people")
+    policy = beside_a_model(tmp_path, *cities)
+    made = smalti.run(policy, **asked(tmp_path), out=tmp_path / "classes")
+    assert made.version is not None, made.decision.reasons
+    with (tmp_path / "classes" / "classes.csv").open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    rome = hmac.new(KEY, b"Rome", "sha256").hexdigest()
+    assert sum(row["city"] == rome for row in rows) == 27
+    assert len({row["city"] for row in rows}) == 4
+    certificate = json.loads(made.version.certificate)
+    assert certificate["guarantee"]["pseudonyms"] == ["city"]
+    assert any(
+        "linking: one value has one pseudonym" in text for text in certificate["doesNotProtectAgainst"]
+    )
+    assert "pseudonymised (HMAC-SHA-256 under the key `people`)" in smalti.explain(made.plan)
+    data = tmp_path / "people.csv"
+    assert smalti.verify(tmp_path / "classes", registry=tmp_path / "r.sqlite", data=data).is_repeated
+    place = tmp_path / "r.sqlite.pseudonyms.people"
+    place.write_bytes(KEY[::-1])
+    with pytest.raises(GuaranteeError):
+        smalti.verify(tmp_path / "classes", registry=tmp_path / "r.sqlite", data=data)
+
+
+def test_what_is_no_technique_beside_a_model_is_refused_by_name(tmp_path: Path) -> None:
+    """The respondent's rows could be put together across classes; other techniques are words of masking."""
+    write(tmp_path, [])
+    with pytest.raises(SmaltiError, match="the respondent `who` would be published"):
+        smalti.run(beside_a_model(tmp_path, *PSEUDONYMS), **asked(tmp_path), out=tmp_path / "out")
+    for more in (word("samplingRate", 0.5, "lteq"), of("age", word("topCode", 40))):
+        with pytest.raises(SmaltiError, match="the method `k-anonymity` has no refinement"):
+            smalti.run(beside_a_model(tmp_path, more), **asked(tmp_path), out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_certificate_that_says_something_else_is_refused(tmp_path: Path) -> None:
