@@ -97,6 +97,16 @@ EXAMPLES = {
         ),
         "smalti.engine.perturbation.capability:draw",
     ),
+    Kind.MASKING: Example(
+        "contraceptive-masked",
+        (
+            ("mosaicrown:method", "eq", "masking"),
+            ("smalti:algorithm", "eq", "attribute-suppression"),
+            ("mosaicrown:identifier", "isAllOf", [column("number")]),
+            ("smalti:released", "isAllOf", [column("group")]),
+            ONE_ROW_EACH,
+        ),
+    ),
     Kind.TRAINING: Example(
         "contraceptive-model",
         (

@@ -171,6 +171,7 @@ ALGORITHMS: Final = (
     "top-coding",
     "bottom-coding",
     "noise-addition",
+    "pseudonymization",
 )
 
 _CLASSES = frozenset({"k-anonymity", "l-diversity", "t-closeness", "k-map", "delta-presence"})
@@ -185,7 +186,7 @@ _LOCAL_DP = frozenset({"local-differential-privacy"})
 ALGORITHM_METHODS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
     "mondrian": _CLASSES,
     "incognito": _CLASSES,
-    "mdav": _DISTANCES,
+    "mdav": _DISTANCES | _MASKING,
     "anatomy": frozenset({"l-diversity"}),
     **dict.fromkeys(ALGORITHMS[ALGORITHMS.index("sampling"):], _MASKING),
 })  # fmt: skip
@@ -284,7 +285,8 @@ _SENSITIVE = frozenset({IRI(MOSAICROWN + "sensitive")})
 _SLICE = (
     _m("method", "the privacy model that is required", _EQ, Range.NAME, names=METHODS),
     _m("k", "the number of respondents in each equivalence class", _AT_LEAST, Range.INTEGER,
-       limits=_TWO_OR_MORE, methods=frozenset({"k-anonymity", "l-diversity", "t-closeness", "k-map"}),
+       limits=_TWO_OR_MORE,
+       methods=frozenset({"k-anonymity", "l-diversity", "t-closeness", "k-map", "masking"}),
        algorithms=frozenset({"mondrian", "incognito", "mdav"})),
     _m("l", "the number of well-represented sensitive values in each class", _AT_LEAST, Range.INTEGER,
        limits=_TWO_OR_MORE, methods=frozenset({"l-diversity"})),
@@ -295,7 +297,7 @@ _SLICE = (
        Range.COLUMNS, implemented=True),
     _s("respondent", "the column that identifies the person a row is about, or smalti:oneRowEach", _EQ,
        Range.COLUMN, actions=_ANONYMIZE_ONLY | _TRAIN, implemented=True),
-    _s("algorithm", "the technique that meets the method's guarantee; mondrian when absent", _EQ,
+    _s("algorithm", "the technique, or with masking all of them; mondrian when absent", _EQ | _ALL,
        Range.NAME, names=ALGORITHMS, implemented=True),
 )  # fmt: skip
 
@@ -354,18 +356,32 @@ _ANONYMIZE = (
     _s("column", "the column that a parameter applies to", _EQ, Range.COLUMN, scope=Scope.COLUMN,
        implemented=True),
     _s("topCode", "the value at and above which all values are reported as one", _EQ, Range.VALUE,
-       methods=_MASKING, algorithms=frozenset({"top-coding"}), scope=Scope.COLUMN),
+       methods=_MASKING, algorithms=frozenset({"top-coding"}), scope=Scope.COLUMN, implemented=True),
     _s("bottomCode", "the value at and below which all values are reported as one", _EQ, Range.VALUE,
-       methods=_MASKING, algorithms=frozenset({"bottom-coding"}), scope=Scope.COLUMN),
+       methods=_MASKING, algorithms=frozenset({"bottom-coding"}), scope=Scope.COLUMN, implemented=True),
+    _s("level", "the level of its hierarchy at which a column is published; 0 is that of the values", _EQ,
+       Range.INTEGER, limits=_ONE_OR_MORE, methods=_MASKING, algorithms=frozenset({"generalization"}),
+       scope=Scope.COLUMN, implemented=True),
+    _s("intervalWidth", "the width of the intervals that a column is recoded to; of dates in days", _EQ,
+       Range.DECIMAL, limits=_POSITIVE, methods=_MASKING, algorithms=frozenset({"global-recoding"}),
+       scope=Scope.COLUMN, implemented=True),
+    _s("intervals", "the number of equal intervals between its public bounds that a column is recoded to",
+       _EQ, Range.INTEGER, limits=_ONE_OR_MORE, methods=_MASKING,
+       algorithms=frozenset({"global-recoding"}), scope=Scope.COLUMN, implemented=True),
+    _s("minimumFrequency", "the number of respondents below which a value is rare, and suppressed",
+       _EQ, Range.INTEGER, limits=_TWO_OR_MORE, methods=_MASKING,
+       algorithms=frozenset({"cell-suppression", "record-suppression"}), scope=Scope.COLUMN,
+       implemented=True),
     _s("noiseDistribution", "the distribution that noise is drawn from", _EQ, Range.NAME,
        names=("uniform", "normal"), methods=_MASKING, algorithms=frozenset({"noise-addition"}),
-       scope=Scope.EITHER),
+       scope=Scope.EITHER, implemented=True),
     _s("noiseScale", "the spread of added noise, in the column's unit", _AT_LEAST, Range.DECIMAL,
-       limits=_POSITIVE, methods=_MASKING, algorithms=frozenset({"noise-addition"}), scope=Scope.COLUMN),
+       limits=_POSITIVE, methods=_MASKING, algorithms=frozenset({"noise-addition"}), scope=Scope.COLUMN,
+       implemented=True),
     _s("pseudonym", "the columns that are replaced by keyed pseudonyms", _ALL, Range.COLUMNS,
-       methods=_CLASSES | _MASKING, needs=_smalti("pseudonymKey")),
+       methods=_CLASSES | _MASKING, needs=_smalti("pseudonymKey"), implemented=True),
     _s("pseudonymKey", "the name of the key of pseudonyms, never the key itself", _EQ, Range.NAME,
-       methods=_CLASSES | _MASKING, needs=_smalti("pseudonym")),
+       methods=_CLASSES | _MASKING, needs=_smalti("pseudonym"), form=_SHORT_NAME, implemented=True),
     _s("population", "the table of the population that the respondents come from", _EQ, Range.DATASET,
        methods=frozenset({"k-map", "delta-presence"}), implemented=True),
     _s("presence", "the bounds of the probability that a person is in the table",
@@ -469,14 +485,15 @@ _ALGORITHM_MEANINGS = (
     "values above a threshold are reported as one",
     "values below a threshold are reported as one",
     "random noise is added to values",
+    "values are replaced by keyed pseudonyms",
 )
 _METHODS = tuple(
     _value(MOSAICROWN if name.endswith(("k-anonymity", "l-diversity")) else SMALTI, name, Kind.METHOD,
-           meaning, name in _CLASSES | _ANY_DP)
+           meaning, True)
     for name, meaning in zip(METHODS, _METHOD_MEANINGS, strict=True)
 )  # fmt: skip
 _ALGORITHMS = tuple(
-    _value(SMALTI, name, Kind.ALGORITHM, meaning, name in {"mondrian", "incognito", "mdav", "anatomy"})
+    _value(SMALTI, name, Kind.ALGORITHM, meaning, True)
     for name, meaning in zip(ALGORITHMS, _ALGORITHM_MEANINGS, strict=True)
 )
 _PURPOSES = (
@@ -525,6 +542,9 @@ ALGORITHM_NEEDS: Final[Mapping[str, tuple[IRI, ...]]] = MappingProxyType({
     "top-coding": _one_of("topCode"),
     "bottom-coding": _one_of("bottomCode"),
     "noise-addition": _one_of("noiseScale"),
+    "generalization": _one_of("level"),
+    "cell-suppression": _one_of("minimumFrequency"),
+    "record-suppression": _one_of("minimumFrequency"),
 })  # fmt: skip
 """The refinements that an algorithm requires in addition to those of its method."""
 

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from smalti.engine.anonymization.population import stated_presence
 from smalti.engine.binding.asked_bounds import AskedBounds
+from smalti.engine.binding.bound_columns import parameter_parts
 from smalti.engine.plan.plan import Column
 from smalti.errors import InternalError, SmaltiError
 from smalti.policy.decide.decision import Fact
@@ -16,9 +17,6 @@ from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
     Comparison,
-    Condition,
-    Logical,
-    Named,
     Number,
     Operator,
     Text,
@@ -27,7 +25,6 @@ from smalti.policy.model.model import (
 from smalti.transforms.class_models import PLAIN, ClassModels, ColumnModel, Distance, Diversity
 from smalti.vocab.terms import (
     ALPHA,
-    COLUMN,
     DELTA_PRESENCE,
     DISTANCE,
     DIVERSITY,
@@ -208,21 +205,6 @@ class _Models:
                 f"requested {name} = {number}, but the policy requires exactly {bound}", f"{name} = {bound}"
             )
         return Fraction(min(number, bound))
-
-
-def parameter_parts(parameter: Condition) -> tuple[IRI | None, Comparison | None]:
-    """The column that a parameter is for, and the parameter without it."""
-    if isinstance(parameter, Comparison):
-        return None, parameter
-    column: IRI | None = None
-    stated: Comparison | None = None
-    for part in parameter.operands if isinstance(parameter, Logical) else ():
-        match part:
-            case Comparison(operand=operand, values=(Named(iri),)) if operand == COLUMN:
-                column = iri
-            case Comparison():
-                stated = part
-    return column, stated
 
 
 def _word(stated: Comparison) -> str:

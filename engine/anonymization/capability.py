@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smalti.engine.anonymization.class_measures import ClassMeasures
-from smalti.engine.anonymization.codebooks import hierarchies_of
 from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import InformationLoss, execute
 from smalti.engine.anonymization.explain import as_object, explain, notices_in, to_lines
 from smalti.engine.anonymization.guarantee import ClassGuarantee, guarantee_of, stated_guarantee
+from smalti.engine.anonymization.pseudonyms import key_of, pseudonymize
 from smalti.engine.anonymization.recheck import (
     check_published,
     content_again,
@@ -33,6 +33,7 @@ from smalti.engine.binding.capability import (
     refuse_query,
 )
 from smalti.engine.binding.circumstances import Circumstances
+from smalti.engine.binding.ladders import hierarchies_of
 from smalti.engine.binding.run_inputs import Granted, check_unchanged
 from smalti.engine.binding.run_record import (
     RunUnder,
@@ -70,6 +71,7 @@ from smalti.engine.verify.promise import PopulationCount, PublishedCheck
 from smalti.engine.verify.verifier import Original, Output, Verification, verify_run
 from smalti.errors import GuaranteeError, InternalError
 from smalti.policy.model.model import Permission
+from smalti.transforms.base import Datatype
 from smalti.transforms.requirements.registry import judges_of
 
 if TYPE_CHECKING:
@@ -81,6 +83,8 @@ class Written:
     """Rows in the stage, and what was seen of them on the way."""
 
     inspection: Inspection
+    key: bytes = field(repr=False)
+    """Of pseudonyms; empty where there are none."""
     loss: InformationLoss
 
 
@@ -88,8 +92,11 @@ class Anonymization(Capability[Plan, Written]):
     """Generalised rows, verified against the data."""
 
     kind = Kind.ANONYMIZATION
-    gives_content_again = True
-    varies_numbers = True
+    not_tried = None
+
+    def gives_content_again(self, plan: Plan) -> bool:
+        del plan
+        return True
 
     def check_request(self, request: RunRequest) -> None:
         refuse_query(request)
@@ -186,8 +193,11 @@ class Anonymization(Capability[Plan, Written]):
         is_output = compiled.run_input.is_output
         inspection = inspect_rows(plan, compiled.source, table, is_output=is_output, with_counts=True)
         output = stage.output / file_name(plan.write.output, plan.write.format)
+        key = key_of(plan, under.registry.path)
+        pseudonymize(plan, table, key)
         return Written(
             inspection,
+            key,
             execute(
                 plan,
                 table,
@@ -237,6 +247,7 @@ class _Verified(Production):
                 folder=under.stage.spill,
                 hierarchies=hierarchies_of(source.description),
                 population=_original_population(population),
+                key=self.written.key,
             )
         except GuaranteeError:
             # A file that is another one by now breaks promises, too.
@@ -333,9 +344,14 @@ def _content_of(output: Output, files: tuple[PublishedFile, ...]) -> str:
 def _output_columns(plan: Plan, source: Source) -> tuple[OutputColumn, ...]:
     published = replace(source, target=plan.write.output, description=type(source.description)())
     return tuple(
-        OutputColumn(name, column_iri(published, name), plan.column(name).datatype)
+        OutputColumn(name, column_iri(published, name), _datatype_of(plan.column(name)))
         for name in plan.write.columns
     )
+
+
+def _datatype_of(column: Column) -> Datatype:
+    """What a published column holds; a pseudonym is a text."""
+    return column.datatype if column.pseudonym_key is None else Datatype.STRING
 
 
 CAPABILITY: Final = Anonymization()

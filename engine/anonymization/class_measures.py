@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from smalti.engine.anonymization.alike_labels import numbers_of_labels
-from smalti.engine.anonymization.codebooks import Hierarchies
 from smalti.engine.anonymization.execute import (
     cannot_be_met,
     merged_spellings,
@@ -23,6 +22,7 @@ from smalti.engine.anonymization.execute import (
 )
 from smalti.engine.anonymization.fragments import Fragments
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.ladders import Hierarchies
 from smalti.engine.plan.class_figures import ClassFigures, GeneralisedColumn, KeptColumn
 from smalti.engine.plan.plan import OutputForm, Plan
 from smalti.errors import InternalError, PlanError

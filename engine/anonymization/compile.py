@@ -1,6 +1,6 @@
 """Compile a permission and a bound table to a plan; the only place where a duty becomes a transform."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from enum import StrEnum
@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from smalti.engine.anonymization.bounds import ChosenBounds, chosen_bounds
-from smalti.engine.anonymization.codebooks import column_ladders, values_without_place
 from smalti.engine.anonymization.label_bounds import RegionBinder
 from smalti.engine.anonymization.output_forms import stated_forms, with_decimals
 from smalti.engine.anonymization.population import (
@@ -21,12 +20,15 @@ from smalti.engine.anonymization.population import (
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import (
     column_iri,
+    comparisons_in,
+    refuse_budgets,
     refuse_unimplemented,
 )
 from smalti.engine.binding.circumstances import NO_MORE, Circumstances, Options
 from smalti.engine.binding.column_roles import ColumnRoles
 from smalti.engine.binding.kept_recoding import KeptRecoding
 from smalti.engine.binding.kept_rows import leave_out_withdrawn
+from smalti.engine.binding.ladders import column_ladders, values_without_place
 from smalti.engine.plan.hierarchies import UNDECLARED, DeclaredHierarchy, Masking, OrderedList, Prefixes
 from smalti.engine.plan.kinds import Kind, granted_kind
 from smalti.engine.plan.plan import (
@@ -44,9 +46,8 @@ from smalti.errors import DataError, InternalError, PlanError, raise_all
 from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
+    ColumnReference,
     Comparison,
-    Condition,
-    Logical,
     Named,
     Number,
     Permission,
@@ -62,8 +63,6 @@ from smalti.transforms.values.texts import (
 )
 from smalti.vocab.terms import (
     BLOCKS,
-    BUDGET_DELTA,
-    BUDGET_EPSILON,
     CUT_SCORE,
     DIMENSIONALITY,
     FRAGMENT_COLUMN,
@@ -73,7 +72,8 @@ from smalti.vocab.terms import (
     MDAV,
     MONDRIAN,
     PARTITIONING,
-    SMALTI,
+    PSEUDONYM,
+    PSEUDONYM_KEY,
     STANDARDIZATION,
     SUPPRESSED_RECORDS,
     SUPPRESSION_LIMIT,
@@ -122,7 +122,7 @@ def compile_plan(
     if granted_kind(permission) is not Kind.ANONYMIZATION:
         raise InternalError("a permission of releases reached the compiler of published rows")
     refuse_unimplemented(wanted, permission)
-    _refuse_budgets(wanted, permission.constraints)
+    refuse_budgets(wanted, permission.constraints)
     _refuse_suppression(wanted)
     if wanted.method in OF_POPULATION:
         raise_all(refused_beside_population(wanted))
@@ -154,21 +154,6 @@ def compile_plan(
     )
 
 
-def _refuse_budgets(wanted: Anonymization, conditions: Iterable[Condition]) -> None:
-    """Refuse a budget: only differential privacy charges one."""
-    raise_all([
-        PlanError(
-            str(comparison.where),
-            f"`smalti:{comparison.operand.removeprefix(SMALTI)}` is not implemented yet for the method"
-            f" `{wanted.method}`",
-            "a budget beside a method of differential privacy",
-            "leave it out",
-        )
-        for comparison in _comparisons(conditions)
-        if comparison.operand in (BUDGET_EPSILON, BUDGET_DELTA)
-    ])  # fmt: skip
-
-
 def _refuse_suppression(wanted: Anonymization) -> None:
     """Refuse to leave records out where the algorithm does not."""
     if wanted.algorithm == INCOGNITO:
@@ -181,17 +166,9 @@ def _refuse_suppression(wanted: Anonymization) -> None:
             f"the algorithm `{INCOGNITO}`",
             "leave it out, or name that algorithm",
         )
-        for comparison in _comparisons(wanted.parameters)
+        for comparison in comparisons_in(wanted.parameters)
         if comparison.operand == SUPPRESSION_LIMIT
     ])  # fmt: skip
-
-
-def _comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
-    for condition in conditions:
-        if isinstance(condition, Comparison):
-            yield condition
-        elif isinstance(condition, Logical):
-            yield from _comparisons(condition.operands)
 
 
 def _transform(
@@ -324,7 +301,46 @@ class _Compiler(ColumnRoles):
     def _quasi_identifiers(self) -> set[str | None]:
         return {self.find(column.iri) for column in self.wanted.quasi_identifiers}
 
+    def roles(self) -> dict[str, Role]:
+        roles = super().roles()
+        for reference in self._pseudonyms():
+            name = self.name(reference)
+            if name is not None and roles.setdefault(name, Role.MASKED) is not Role.MASKED:
+                self.problem(
+                    str(reference.where),
+                    f"the column `{name}` has two roles: {roles[name]} and {Role.MASKED}",
+                    "one role for each column",
+                    "keep one of them",
+                )
+        return roles
+
+    def _pseudonyms(self) -> tuple[ColumnReference, ...]:
+        """The columns that are published as pseudonyms."""
+        stated = self._stated(PSEUDONYM)
+        iris = () if stated is None else (value.iri for value in stated.values if isinstance(value, Named))
+        return () if stated is None else tuple(ColumnReference(iri, stated.where) for iri in iris)
+
+    def _stated(self, operand: IRI) -> Comparison | None:
+        return next(
+            (each for each in comparisons_in(self.wanted.parameters) if each.operand == operand), None
+        )
+
+    def _with_pseudonyms(self, column: Column) -> Column:
+        stated = self._stated(PSEUDONYM_KEY)
+        if stated is None or not isinstance(stated.values[0], Text):
+            raise InternalError("pseudonyms without the name of a key reached the compiler")
+        if column.datatype is Datatype.DATETIME:
+            self.problem(
+                str(stated.where),
+                f"the column `{column.name}` has date-times, which have no pseudonyms",
+                "texts, numbers or dates",
+                "declare it as a string: then each spelling has a pseudonym of its own",
+            )
+        return replace(column, pseudonym_key=stated.values[0].text)
+
     def _column(self, name: str, role: Role) -> Column:
+        if role is Role.MASKED:
+            return self._with_pseudonyms(super()._column(name, role))
         if role is not Role.QUASI_IDENTIFIER:
             return super()._column(name, role)
         said = self.source.description.column(name)

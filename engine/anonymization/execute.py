@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from smalti.engine.anonymization.alike_labels import check_alike
 from smalti.engine.anonymization.attainable import attainable
-from smalti.engine.anonymization.codebooks import NO_HIERARCHIES, Hierarchies, codebook_of, tree_of
+from smalti.engine.anonymization.codebooks import codebook_of, tree_of
 from smalti.engine.anonymization.fragments import Fragments
 from smalti.engine.anonymization.label_sizes import check_labels, label_bytes
 from smalti.engine.anonymization.population_problem import PopulationProblem, population_problem
 from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding, StagedTable
+from smalti.engine.binding.ladders import NO_HIERARCHIES, Hierarchies
 from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import GuaranteeError, InternalError, PlanError

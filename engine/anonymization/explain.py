@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from smalti.engine.anonymization.guarantee import describe_guarantee, figures_of, limits, regions_of
+from smalti.engine.anonymization.guarantee import describe_guarantee, guarantee_of, regions_of
 from smalti.engine.plan.column_steps import (
     ColumnStep,
     alike_steps,
@@ -61,7 +61,7 @@ def explain(plan: Plan) -> Explanation:
         f"{transform.guarantee.model}: {_promise(plan)}",
         transform.technique,
         notices_in(plan),
-        limits(transform.guarantee, transform.sensitive, plan.released, figures_of(plan), regions_of(plan)),
+        guarantee_of(plan).limits,
     )
 
 
@@ -86,9 +86,11 @@ def _rows(plan: Plan) -> str | None:
     return f"only those where {describe_rows(plan.filter)}"
 
 
-def _what(plan: Plan, column: Column) -> str:
+def _what(plan: Plan, column: Column) -> str:  # noqa: PLR0911 (one for each form)
     if not column.role.is_published:
         return dropped(column, plan.read.respondent)
+    if column.pseudonym_key is not None:
+        return f"pseudonymised (HMAC-SHA-256 under the key `{column.pseudonym_key}`)"
     if column.role is not Role.QUASI_IDENTIFIER:
         return "kept as it is"
     source = "inferred" if column.is_inferred else "declared"
@@ -147,6 +149,9 @@ def notices_in(plan: Plan) -> tuple[Notice, ...]:
     if plan.released:
         text = "released columns are published unchanged, without any guarantee"
         notices.append(Notice(text, plan.released))
+    if plan.pseudonymized:
+        text = "pseudonyms are the same in all outputs under one key, and others under another one"
+        notices.append(Notice(text, plan.pseudonymized))
     if counts_rows(plan.read.respondent):
         notices.append(
             Notice(

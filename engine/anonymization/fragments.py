@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from smalti.engine.anonymization import cut_queries as queries
-from smalti.engine.anonymization.codebooks import Hierarchies, codebook_of, tree_of
+from smalti.engine.anonymization.codebooks import codebook_of, tree_of
 from smalti.engine.anonymization.cut_queries import FACTS, Division
 from smalti.engine.anonymization.first_cuts import FirstCuts, Terms
 from smalti.engine.anonymization.recoder import Atoms, Recoder
@@ -24,6 +24,7 @@ from smalti.engine.anonymization.side_judges import side_judges_of
 from smalti.engine.backends.keys import Packing
 from smalti.engine.backends.publication import Piece
 from smalti.engine.backends.staged import STAGED, StagedTable, generalised_runs
+from smalti.engine.binding.ladders import Hierarchies
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import InternalError
 from smalti.transforms.mondrian.algorithm import Algorithm
@@ -264,7 +265,7 @@ class Fragments:
             portion = "AND turn > before AND turn <= upto"
         joins.append(f"JOIN ({members}) AS members ON {packing.joined('members')} {portion}")
         joins.append(f"JOIN {_CLASSES} ON members.node = home AND members.class = of_class")
-        query, publication = self._table.ordered(self._plan, " ".join(joins), self._labels())
+        query, publication = self._table.ordered(self._plan.write, " ".join(joins), self._labels())
         self._table.relations.publish(query, publication, output, link)
 
     def _number_rows(self, joins: list[str]) -> None:

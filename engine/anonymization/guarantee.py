@@ -16,6 +16,8 @@ from smalti.engine.plan.published_columns import DeclaredType, LabelForm, Publis
 from smalti.transforms.base import Datatype, Guarantee
 from smalti.transforms.requirements.distribution_judge import shown
 from smalti.transforms.requirements.registry import judges_of
+from smalti.vocab import terms
+from smalti.vocab.techniques import NOT_COVERED
 from smalti.vocab.terms import IRI
 
 _REQUIREMENT_TERMS: Final[Mapping[str, Json]] = {
@@ -36,6 +38,10 @@ _STATED_FORMS: Final[Mapping[OutputForm, LabelForm]] = {
 }
 _SUPPRESSION_TERMS: Final[Mapping[str, Json]] = {"suppressionLimit": "s:allowedSuppression"}
 _KEPT_TERMS: Final[Mapping[str, Json]] = {"suppressedRecords": "s:suppressedRecordsAre"}
+_PSEUDONYM_TERMS: Final[Mapping[str, Json]] = {
+    "pseudonyms": {"@id": "s:pseudonymName", "@container": "@set"},
+    "key": "s:usedKey",
+}
 _POPULATION_TERMS: Final[Mapping[str, Json]] = {"population": {"@id": "s:populationTable", "@type": "@id"}}
 
 
@@ -69,6 +75,10 @@ class ClassGuarantee:
     """Whether such records are published at the roots of all columns; otherwise they are left out."""
     population: IRI | None = None
     """The table of all persons against which classes were held, where they were."""
+    pseudonyms: tuple[str, ...] = ()
+    """The columns published as pseudonyms, outside of the guarantee, by name."""
+    key: str | None = None
+    """The name of the key of pseudonyms."""
 
     kind: ClassVar[Kind] = Kind.ANONYMIZATION
     types: ClassVar[tuple[str, ...]] = DATASET
@@ -81,7 +91,8 @@ class ClassGuarantee:
         suppression = _SUPPRESSION_TERMS if self.suppression_limit else {}
         population = {} if self.population is None else _POPULATION_TERMS
         kept = _KEPT_TERMS if self.keeps_suppressed else {}
-        return {**requirements, **datatypes, **suppression, **kept, **population}
+        pseudonyms = _PSEUDONYM_TERMS if self.pseudonyms else {}
+        return {**requirements, **datatypes, **suppression, **kept, **population, **pseudonyms}
 
     @property
     def model(self) -> str:
@@ -101,7 +112,11 @@ class ClassGuarantee:
         figures = (LabelForm.MEANS, LabelForm.MEDIANS)
         named = tuple(each.column for each in self.label_forms if each.form in figures)
         regions = tuple(each.column for each in self.label_forms if each.form is LabelForm.REGIONS)
-        return limits(self.promised, self.sensitive, self.released, named, regions)
+        sentences = limits(self.promised, self.sensitive, self.released, named, regions)
+        if not self.pseudonyms:
+            return sentences
+        listed = ", ".join(self.pseudonyms)
+        return *sentences, f"{terms.PSEUDONYMIZATION} ({listed}): {NOT_COVERED[terms.PSEUDONYMIZATION]}"
 
     @property
     def published(self) -> tuple[PublishedColumn, ...]:
@@ -134,6 +149,7 @@ class ClassGuarantee:
             **({"suppressionLimit": str(self.suppression_limit)} if self.suppression_limit else {}),
             **({"suppressedRecords": "kept"} if self.keeps_suppressed else {}),
             **({} if self.population is None else {"population": self.population}),
+            **({"pseudonyms": self.pseudonyms, "key": self.key} if self.pseudonyms else {}),
         }
 
 
@@ -186,6 +202,7 @@ def declared_types(plan: Plan) -> tuple[DeclaredType, ...]:
             else None,
         )
         for column in map(plan.column, plan.write.columns)
+        if column.pseudonym_key is None
     )
     return tuple(each for each in declared if each.datatype or each.time_zone)
 
@@ -203,6 +220,8 @@ def guarantee_of(plan: Plan) -> ClassGuarantee:
         transform.lattice_terms.suppression_limit,
         transform.lattice_terms.keeps_suppressed,
         plan.read.population,
+        plan.pseudonymized,
+        plan.pseudonym_key,
     )
 
 
@@ -227,6 +246,8 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ClassGuarantee:
         Fraction(promised.get("suppressionLimit", 0)),
         promised.get("suppressedRecords") == "kept",
         promised.get("population"),
+        tuple(promised.get("pseudonyms", ())),
+        promised.get("key"),
     )
 
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final
 
-from smalti.engine.anonymization.bounds import parameter_parts
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.bound_columns import parameter_parts
 from smalti.engine.plan.plan import Column, Region, Role
 from smalti.engine.tables.description import Description
 from smalti.errors import PlanError, SmaltiError

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from smalti.engine.anonymization.bounds import parameter_parts
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.bound_columns import parameter_parts
 from smalti.engine.plan.plan import Column, OutputForm, Role
 from smalti.errors import PlanError, SmaltiError
 from smalti.policy.model.column_iris import normalised_column

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from smalti.engine.anonymization.codebooks import column_ladders
 from smalti.engine.backends.faults import cell, first_fault
 from smalti.engine.binding.bound_population import BoundPopulation
 from smalti.engine.binding.kept_rows import leave_out_withdrawn
+from smalti.engine.binding.ladders import column_ladders
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.plan import Column, OneRowEach, Respondent, RespondentColumn, Role
 from smalti.engine.tables.description import Source

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from smalti.engine.anonymization.codebooks import Hierarchies, hierarchies_of
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.anonymization.guarantee import ClassGuarantee
+from smalti.engine.anonymization.pseudonyms import key_of, pseudonymize
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.capability import OwnersData
 from smalti.engine.binding.kept_rows import leave_out_rows, leave_out_withdrawn
+from smalti.engine.binding.ladders import Hierarchies, hierarchies_of
 from smalti.engine.binding.stated import Published
 from smalti.engine.plan.hierarchies import hierarchy_of
 from smalti.engine.plan.plan import OutputFormat, Plan, RespondentColumn, columns_of_respondent
@@ -49,6 +50,7 @@ def check_published(published: Published, guarantee: ClassGuarantee) -> Publishe
 
 def content_again(plan: Plan, data: OwnersData, backend: Backend, place: Path) -> str:
     """As `Capability.content_again`: everything is repeated, the verification too."""
+    key = key_of(plan, None if data.registry is None else data.registry.path)
     with _again(plan, data, backend, place) as (released, population):
         verify_run(
             plan,
@@ -59,6 +61,7 @@ def content_again(plan: Plan, data: OwnersData, backend: Backend, place: Path) -
             folder=place / "spill",
             hierarchies=released.hierarchies,
             population=population,
+            key=key,
         )
         return content_digest(released.output.paths, plan.write.format)
 
@@ -85,6 +88,7 @@ def _again(
                 )
             _check_hierarchies(plan, source, hierarchies)
             leave_out_rows(plan, table, data.withdrawn)
+            pseudonymize(plan, table, key_of(plan, None if data.registry is None else data.registry.path))
             execute(plan, table, written / "published", link, lambda _: None, hierarchies, staged)
         yield released_rows(plan, source, Output.in_folder(written, plan.write.format), link), population
 

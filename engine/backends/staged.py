@@ -5,7 +5,7 @@ where there are too many different ones. Texts become numbers once they are need
 queries over these numbers, so the engines agree on them whatever they make of texts.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from smalti.engine.backends.keys import Keys, Packing
 from smalti.engine.backends.publication import Piece, Publication, ranked
 from smalti.engine.backends.relations import Relations
-from smalti.engine.plan.plan import Plan, RespondentColumn
+from smalti.engine.plan.plan import Plan, RespondentColumn, Write
 from smalti.engine.tables.reading import Contents
 from smalti.policy.model.model import LogicalOperator
 from smalti.transforms.mondrian.algorithm import LEFT_OUT
@@ -162,8 +162,7 @@ class StagedTable:
     def _restrict(self, condition: str) -> None:
         self.relations.make(STAGED, f"SELECT * FROM {STAGED} WHERE {condition}")
         self._is_whole = False
-        self._texts.clear()
-        self._missing = None
+        self._forget()
 
     def _condition(self, test: RowTest) -> str:
         """A test in SQL, true or false for each row; its texts go into relations of their own."""
@@ -376,6 +375,88 @@ class StagedTable:
         lengths = pc.binary_length(texts).to_numpy().astype(np.int64)
         return int(lengths[_integers(counts.column("c")) - 1] @ _integers(counts.column("n")))
 
+    # --- Values that are published in place of others
+
+    def recode(self, column: str, published: Callable[[pa.Array], pa.Array]) -> None:
+        """Put other texts in the place of those of a column.
+
+        Args:
+            column: from here on, whatever is asked of it is about the other texts.
+            published: from the distinct present texts that occur to those in their place; null is missing.
+        """
+        self.number((column,))
+        index = self._index(column)
+        occurring, texts = self.texts(column), self._texts_at(index)
+        renewed = published(occurring).cast(pa.string())
+        distinct = pc.drop_null(pc.unique(renewed))
+        distinct = distinct.take(pc.sort_indices(distinct))
+        numbers = np.full(len(texts) + 1, MISSING, np.int64)
+        places = pc.index_in(occurring.cast(texts.type), texts).to_numpy(zero_copy_only=False) + 1
+        numbers[places.astype(np.int64)] = _numbers_in(renewed, distinct)
+        self.relations.renumber(STAGED, {f"c{index}": numbers})
+        self._columns[index] = StagedColumn(distinct, is_ordered=True)
+        self._forget()
+
+    def numbers_by_row(self, column: str) -> tuple[Integers, Integers, pa.Array]:
+        """All rows, the number of the text that each has in a column, and the texts by number, from 1."""
+        self.number((column,))
+        index = self._index(column)
+        rows = self.relations.take(f"SELECT row, c{index} AS c FROM {STAGED}")
+        return _integers(rows.column("row")), _integers(rows.column("c")), self._texts_at(index)
+
+    def renew(self, column: str, rows: Integers, published: pa.Array) -> None:
+        """Put a text of its own for each row in the place of those of a column; null is missing.
+
+        Args:
+            column: as for `recode`.
+            rows: all of them, each once.
+            published: by entry of `rows`.
+        """
+        distinct = pc.drop_null(pc.unique(published)).cast(pa.string())
+        distinct = distinct.take(pc.sort_indices(distinct))
+        numbers = _numbers_in(published.cast(pa.string()), distinct)
+        place = max(self._columns) + 1  # no column of the file has it
+        self.relations.give(f"renewed{place}", pa.table({"x": rows, f"c{place}": numbers}))
+        selected = f"SELECT {STAGED}.*, renewed{place}.c{place} FROM {STAGED}"
+        self.relations.make(STAGED, f"{selected} JOIN renewed{place} ON {STAGED}.row = renewed{place}.x")
+        self._columns[place] = StagedColumn(distinct, is_ordered=True)
+        self._places[column] = place
+        self._forget()
+
+    def keep_rows(self, rows: Integers) -> None:
+        """Remove all other rows."""
+        self._tests += 1
+        name = f"test{self._tests}"
+        self.relations.give(name, pa.table({"x": rows}))
+        self._restrict(f"row IN (SELECT x FROM {name})")
+
+    def rows(self) -> Integers:
+        """The rows that are there, ascending."""
+        return np.sort(_integers(self.relations.take(f"SELECT row FROM {STAGED}").column("row")))
+
+    def pairs(self, column: str, other: str | None) -> tuple[Coded, Coded | None, Integers]:
+        """Which values of a column occur with which of another, each pair once, and in how many rows.
+
+        Args:
+            column: a missing value of it is one, too.
+            other: None: there is none, and each value is there once.
+        """
+        names = (column,) if other is None else (column, other)
+        self.number(names)
+        selected = ", ".join(f"c{self._index(name)} AS c{place}" for place, name in enumerate(names))
+        grouped = ", ".join(f"c{self._index(name)}" for name in names)
+        counted = self.relations.take(f"SELECT {selected}, count(*) AS n FROM {STAGED} GROUP BY {grouped}")
+        values, *others = (
+            Coded(_integers(counted.column(f"c{place}")), self._texts_at(self._index(name)))
+            for place, name in enumerate(names)
+        )
+        return values, others[0] if others else None, _integers(counted.column("n"))
+
+    def _forget(self) -> None:
+        """What was seen of texts holds no more."""
+        self._texts.clear()
+        self._missing = None
+
     # --- Steps of a run
 
     def most_fragments(self, plan: Plan) -> int:
@@ -482,6 +563,11 @@ class StagedTable:
         query, publication = self._ordered(plan, recoding, frequencies)
         self.relations.publish(query, publication, output, link)
 
+    def write_columns(self, write: Write, output: Path, link: Path) -> None:
+        """Write the columns as they stand now; else as `write`."""
+        query, publication = self.ordered(write, "", ())
+        self.relations.publish(query, publication, output, link)
+
     def _ordered(self, plan: Plan, recoding: Recoding, frequencies: Frequencies) -> tuple[str, Publication]:
         """The published rows in their order, as ranks of what each piece of them says."""
         packing = self._packing
@@ -497,26 +583,26 @@ class StagedTable:
             recoded = recoded.append_column(f"r{place}", pa.array(ranks[classes]))
             generalised.append((f"recoded.r{place}", Piece(names, values)))
         self.relations.give("recoded", recoded)
-        return self.ordered(plan, f"JOIN recoded ON {packing.joined('recoded')}", generalised)
+        return self.ordered(plan.write, f"JOIN recoded ON {packing.joined('recoded')}", generalised)
 
     def ordered(
-        self, plan: Plan, join: str, generalised: Sequence[tuple[str, Piece]]
+        self, write: Write, join: str, generalised: Sequence[tuple[str, Piece]]
     ) -> tuple[str, Publication]:
         """A query for the published rows in their order, and what to make of its batches.
 
         Args:
-            plan: says which columns, and the format.
+            write: says which columns, and the format.
             join: brings what was generalised to the staged rows.
             generalised: for each run of generalised columns what to select and order by.
         """
         by_name = {piece.columns[0]: (column, piece) for column, piece in generalised}
         covered = {name for _, piece in generalised for name in piece.columns[1:]}
-        published = [name for name in plan.write.columns if name not in covered]
+        published = [name for name in write.columns if name not in covered]
         kept = [name for name in published if name not in by_name]
         self.number((), ordered=[name for name in kept if not self._columns[self._index(name)].has_text])
         selections = [by_name[name] if name in by_name else self._kept(name) for name in published]
         pieces = [piece for _, piece in selections]
-        publication = Publication.of(pieces, plan.write.format, plan.write.rows_per_part)
+        publication = Publication.of(pieces, write.format, write.rows_per_part)
         selected, order = publication.ordering([column for column, _ in selections])
         query = f"SELECT {selected}, {STAGED}.row AS row FROM {STAGED} {join} ORDER BY {order}"
         return query, publication
@@ -559,6 +645,13 @@ def generalised_runs(plan: Plan) -> list[tuple[str, ...]]:
         elif name in generalised:
             runs.append((name,))
     return runs
+
+
+def _numbers_in(texts: pa.Array, distinct: pa.Array) -> Integers:
+    """The place of each text among distinct ones, from 1; `MISSING` where it is null."""
+    places = pc.fill_null(pc.add(pc.index_in(texts, distinct, skip_nulls=True), 1), MISSING)
+    numbers: Integers = places.to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers
 
 
 def _integers(column: pa.ChunkedArray) -> Integers:

@@ -1,6 +1,6 @@
 """From the columns that a policy names to those of a table; what every compiler of permissions needs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 from urllib.parse import unquote
@@ -16,10 +16,19 @@ from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.model.column_iris import column_iri as default_column_iri
 from smalti.policy.model.column_iris import normalised_column
-from smalti.policy.model.model import Anonymization, ColumnReference, Permission, Where
+from smalti.policy.model.model import (
+    Anonymization,
+    ColumnReference,
+    Comparison,
+    Condition,
+    Logical,
+    Named,
+    Permission,
+    Where,
+)
 from smalti.policy.read.anonymization import unimplemented_limits, unimplemented_words
 from smalti.transforms.base import Datatype
-from smalti.vocab.terms import IRI
+from smalti.vocab.terms import BUDGET_DELTA, BUDGET_EPSILON, COLUMN, IRI, SMALTI
 
 
 def column_iri(source: Source, name: str) -> IRI:
@@ -38,6 +47,45 @@ def refuse_unimplemented(wanted: Anonymization, permission: Permission) -> None:
         PlanError(str(where), f"{what} is not implemented yet", "words that this version can run")
         for what, where in words
     ])  # fmt: skip
+
+
+def refuse_budgets(wanted: Anonymization, conditions: Iterable[Condition]) -> None:
+    """Refuse a budget: only differential privacy charges one."""
+    raise_all([
+        PlanError(
+            str(comparison.where),
+            f"`smalti:{comparison.operand.removeprefix(SMALTI)}` is not implemented yet for the method"
+            f" `{wanted.method}`",
+            "a budget beside a method of differential privacy",
+            "leave it out",
+        )
+        for comparison in comparisons_in(conditions)
+        if comparison.operand in (BUDGET_EPSILON, BUDGET_DELTA)
+    ])  # fmt: skip
+
+
+def comparisons_in(conditions: Iterable[Condition]) -> Iterator[Comparison]:
+    """All comparisons in some conditions, those of single columns too."""
+    for condition in conditions:
+        if isinstance(condition, Comparison):
+            yield condition
+        elif isinstance(condition, Logical):
+            yield from comparisons_in(condition.operands)
+
+
+def parameter_parts(parameter: Condition) -> tuple[IRI | None, Comparison | None]:
+    """The column that a parameter is for, and the parameter without it."""
+    if isinstance(parameter, Comparison):
+        return None, parameter
+    column: IRI | None = None
+    stated: Comparison | None = None
+    for part in parameter.operands if isinstance(parameter, Logical) else ():
+        match part:
+            case Comparison(operand=operand, values=(Named(iri),)) if operand == COLUMN:
+                column = iri
+            case Comparison():
+                stated = part
+    return column, stated
 
 
 class Declares(Protocol):
@@ -235,7 +283,9 @@ class BoundColumns(Generic[W]):
 
     def inherit(self, inherited: Respondent, declared: Respondent) -> Respondent:
         """The respondents of an output: those of its input, if they can still be identified."""
-        if isinstance(inherited, RespondentColumn):
+        if isinstance(inherited, RespondentColumn) and inherited.is_pseudonymized:
+            inherited = RespondentColumn(inherited.column)
+        elif isinstance(inherited, RespondentColumn):
             # INVARIANT: a respondent column is never published as it was, so an output cannot have it.
             self.problem(
                 str(self.source.target),
@@ -245,7 +295,7 @@ class BoundColumns(Generic[W]):
                 "make the output from the original data",
             )
             return declared
-        if _is_declared(declared) and not inherited.is_declared:
+        if _is_declared(declared) and not _is_declared(inherited):
             self.problem(
                 str(self.source.target),
                 "its respondents were not declared when it was made, so it counted rows",

@@ -28,8 +28,10 @@ from smalti.engine.plan.reports import Report, RowsReport
 from smalti.engine.registry.budget import ChargedLoss
 from smalti.engine.registry.commit import Stage
 from smalti.engine.registry.entries import OutputColumn, OutputTable
+from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents
+from smalti.engine.tables.secret import load_secret
 from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
 from smalti.errors import InternalError, UsageError
 from smalti.policy.decide.decision import Reason
@@ -76,10 +78,6 @@ class Produced:
     """The statistics of a release."""
 
 
-def _no_secret() -> bytes:
-    raise InternalError("a registry's secret was asked for, and there is no registry")
-
-
 @dataclass(frozen=True, slots=True)
 class OwnersData:
     """The data of a recorded plan, at hand again."""
@@ -90,8 +88,14 @@ class OwnersData:
     population: Source | None = None
     """The population table, where the plan names one."""
     withdrawn_from_population: Withdrawn = NOBODY
-    secret: Callable[[], bytes] = _no_secret
-    """Gives that of the registry that recorded the output."""
+    registry: Registry | None = None
+    """Which recorded the output, and knows the keys that the plan names."""
+
+    def secret(self) -> bytes:
+        """That of the registry."""
+        if self.registry is None:
+            raise InternalError("the secret of a registry was asked for without it")
+        return load_secret(self.registry.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +139,16 @@ class Capability(ABC, Generic[P, E]):
     """What a kind of run does; one object for each kind, loaded when it is first used."""
 
     kind: Kind
-    gives_content_again: bool = False
-    """Whether a plan gives the same content each time: no part is drawn at random."""
+    not_tried: str | None = (
+        "it draws at random, so it is not carried out: a look at a draw would lose privacy that no ledger"
+        " is charged for, and another draw would show more"
+    )
+    """Why a try carries nothing out; None: it does."""
+
+    def gives_content_again(self, plan: P) -> bool:
+        """Whether a plan gives the same content each time: no part is drawn at random."""
+        del plan
+        return False
 
     varies_numbers: bool = False
     """Whether its permissions have numbers that `varied` changes, and `class_measures` measures plans."""
@@ -334,7 +346,10 @@ class Capability(ABC, Generic[P, E]):
 
     @abstractmethod
     def exact(self, under: RunUnder, compiled: Compiled[P], table: StagedTable) -> E:
-        """What the output is made from; nothing random. It may fail, and shows nothing."""
+        """What the output is made from. It may fail, and shows nothing.
+
+        Where something is lost, nothing in it is random.
+        """
 
     @abstractmethod
     def production(

@@ -176,7 +176,7 @@ class ColumnRoles(BoundColumns[Anonymization]):
     def _refuse_published_respondent(self, columns: Iterable[Column], name: str) -> None:
         """Rows of one person could be put together across classes: k would say nothing."""
         roles = {column.name: column.role for column in columns}
-        if roles.get(name) in (Role.RELEASED, Role.SENSITIVE):
+        if roles.get(name) in (Role.RELEASED, Role.SENSITIVE, Role.MASKED):
             self.problem(
                 str(self.wanted.where),
                 f"the respondent `{name}` would be published, which links each person's rows",

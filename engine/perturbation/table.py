@@ -29,6 +29,7 @@ from smalti.engine.tables.writing import open_writer
 from smalti.policy.model.column_iris import column_iri
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import Integers
+from smalti.transforms.values.decimal_digits import with_places
 from smalti.vocab.terms import IRI
 
 _ROWS: Final = 1 << 17
@@ -78,19 +79,12 @@ def written(column: PerturbedNumber, units: Iterable[int]) -> list[str]:
     """
     places = _places(column)
     origin, step = (int(Fraction(number) * 10**places) for number in (column.lower, column.unit))
-    return [_decimal(origin + step * number, places) for number in units]
+    return [with_places(origin + step * number, places) for number in units]
 
 
 def _places(column: PerturbedNumber) -> int:
     exponents = (column.lower.as_tuple().exponent, column.unit.as_tuple().exponent)
     return max(0, *(-exponent for exponent in exponents if isinstance(exponent, int)))
-
-
-def _decimal(scaled: int, places: int) -> str:
-    if not places:
-        return str(scaled)
-    digits = str(abs(scaled)).rjust(places + 1, "0")
-    return f"{'-' if scaled < 0 else ''}{digits[:-places]}.{digits[-places:]}"
 
 
 def steps_of(column: PerturbedColumn, texts: pa.ChunkedArray) -> Steps | None:

@@ -12,6 +12,7 @@ _WHY: Final = {
     Role.QUASI_IDENTIFIER: "quasi-identifier",
     Role.SENSITIVE: "sensitive",
     Role.RELEASED: "released, on the policy author's word",
+    Role.MASKED: "pseudonym",
     Role.UNLISTED: "not named in the policy",
     Role.WITHHELD: "withheld: the policy prohibits its use",
 }

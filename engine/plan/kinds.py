@@ -16,6 +16,7 @@ from smalti.vocab.terms import (
     IRI,
     L_DIVERSITY,
     LOCAL_DIFFERENTIAL_PRIVACY,
+    MASKING,
     TRAIN,
 )
 
@@ -27,6 +28,7 @@ class Kind(StrEnum):
     BUCKETIZATION = "bucketization"
     RELEASE = "release"
     PERTURBATION = "perturbation"
+    MASKING = "masking"
     TRAINING = "training"
 
 
@@ -51,6 +53,8 @@ class Entry:
     None: there are none."""
     member: str | None = None
     """Likewise what only its guarantees have in a certificate."""
+    promises_nothing: bool = False
+    """Whether its outputs promise nothing about people; they narrow down all the same who is who."""
     holds_beside_others: bool = False
     """Whether what it promises holds whatever else is published, as a bound on privacy loss does; outputs
     of other kinds narrow down together who is who."""
@@ -78,6 +82,15 @@ TABLE: Final = (
         step="perturb",
         member="perturbed",
         holds_beside_others=True,
+    ),
+    Entry(
+        Kind.MASKING,
+        "smalti.engine.masking",
+        "smalti.engine.masking.plan:MaskingPlan",
+        "smalti.engine.masking.report:MaskingReport",
+        ANONYMIZE,
+        MASKING,
+        promises_nothing=True,
     ),
     Entry(
         Kind.ANONYMIZATION,
@@ -179,6 +192,11 @@ def _single(kinds: Iterable[Kind]) -> Kind:
 def holds_beside_others(kind: Kind) -> bool:
     """Whether the promise of a kind holds whatever else is published about the same people."""
     return _entry(kind).holds_beside_others
+
+
+def promises_nothing(kind: Kind) -> bool:
+    """Whether outputs of a kind promise nothing about people."""
+    return _entry(kind).promises_nothing
 
 
 def capability_module(kind: Kind) -> ModuleType:

@@ -26,6 +26,8 @@ class Role(StrEnum):
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
     RELEASED = "released"
+    MASKED = "masked"
+    """Published as a single technique leaves it."""
     UNLISTED = "unlisted"
     """Not named in the policy: dropped."""
     WITHHELD = "withheld"
@@ -33,7 +35,7 @@ class Role(StrEnum):
 
     @property
     def is_published(self) -> bool:
-        return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.RELEASED)
+        return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.RELEASED, Role.MASKED)
 
 
 class OutputFormat(StrEnum):
@@ -91,6 +93,8 @@ class Column:
     """Of a figure: to how many it is rounded, which is how many values of the column have at most."""
     region: Region | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
     """Where ends of ranges come from public bounds and cuts; None: they are values of the class."""
+    pseudonym_key: str | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """Of a masked column beside classes: the name of the key of its pseudonyms."""
 
     @property
     def has_ordered_labels(self) -> bool:
@@ -118,6 +122,8 @@ class RespondentColumn:
     """Rows with the same value here are about the same person."""
 
     column: str
+    is_pseudonymized: bool = field(default=False, compare=False, metadata=LEFT_OUT_AT_DEFAULT)
+    """Whether the output has it as pseudonyms, by which those of what is made from it are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +292,17 @@ class Plan(ShownInNotebooks):
     def released(self) -> tuple[str, ...]:
         """The columns that are published unchanged on the policy author's word, by name."""
         return tuple(column.name for column in self.read.columns if column.role is Role.RELEASED)
+
+    @property
+    def pseudonymized(self) -> tuple[str, ...]:
+        """The columns that are published as pseudonyms, by name."""
+        return tuple(column.name for column in self.read.columns if column.pseudonym_key is not None)
+
+    @property
+    def pseudonym_key(self) -> str | None:
+        """The name of the key of pseudonyms; None where there are none."""
+        names = (column.pseudonym_key for column in self.read.columns)
+        return next((name for name in names if name is not None), None)
 
     @property
     def has_figures(self) -> bool:

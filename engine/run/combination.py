@@ -15,8 +15,8 @@ from smalti.engine.binding.binding import files_of, input_hmac
 from smalti.engine.binding.capability import Capability, Compiled, OwnersData, Produced, capability_of
 from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.plan.any_plan import AnyPlan
-from smalti.engine.plan.kinds import holds_beside_others
-from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.kinds import holds_beside_others, promises_nothing
+from smalti.engine.plan.recorded import plan_from_json, recorded_kind
 from smalti.engine.plan.serialize import plan_digest
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.registry.joinable import is_same_release, joinable
@@ -58,7 +58,8 @@ def check_combination(
     plan = plan_digest(compiled.plan)
     if any(is_same_release(version, plan, produced.content) for version in versions):
         return runs  # it has been held together with all of them
-    if versions:
+    kinds = (capability.kind, *(recorded_kind(version.plan) for version in versions))
+    if versions and not all(map(promises_nothing, kinds)):
         under.watch.phase("combine")
         _Combination(capability, under, compiled, _different(versions)).check()
     return runs

@@ -98,14 +98,14 @@ def try_production(capability: Capability[P, E], under: RunUnder) -> tuple[P, Pr
     """Carry out a run up to its verified output, and stop: nothing is charged, published or recorded.
 
     Args:
-        capability: of a kind that draws nothing at random (`Capability.gives_content_again`).
+        capability: of a kind that may be tried out (`Capability.not_tried`), and draws nothing at random.
         under: the run; its stage has the output, as long as that stands.
 
     Raises:
         SmaltiError: as `engine.run.run.run`.
     """
-    if not capability.gives_content_again:
-        raise InternalError("what is drawn at random was to be tried out without a charge")
+    if capability.not_tried is not None:
+        raise InternalError("what is not tried out was to be tried out without a charge")
     with _prepared(capability, under) as (compiled, production):
         if production.charge is not None:
             raise InternalError("what is charged was to be tried out")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +27,6 @@ from smalti.engine.run.output_folder import OutputFolder, opened_folder
 from smalti.engine.tables.addresses import Location
 from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.parts import CERTIFICATE_NAME
-from smalti.engine.tables.secret import load_secret
 from smalti.engine.verify.verifier import PublishedCheck
 from smalti.errors import DataError, GuaranteeError, UsageError, only_ours
 from smalti.policy.decide.names import iri
@@ -208,7 +207,7 @@ def repeat(
         )  # fmt: skip
     plan = plan_from_json(seen.version.plan)
     capability = capability_of(plan.kind)
-    if not capability.gives_content_again:
+    if not capability.gives_content_again(plan):
         raise UsageError(
             str(folder),
             "it depends on random numbers, which are never drawn again",
@@ -225,11 +224,8 @@ def repeat(
         )
     with scratch(workspace) as place:
         source = brought(plan.read.target, data, place / "input")
-        owned = OwnersData(
-            source,
-            registry.withdrawals.before(seen.version, plan.read.target),
-            secret=partial(load_secret, registry.path),
-        )
+        withdrawn = registry.withdrawals.before(seen.version, plan.read.target)
+        owned = OwnersData(source, withdrawn, registry=registry)
         if population is not None:
             owned = replace(
                 owned,

@@ -40,10 +40,6 @@ VARIABLE: Final = ("k", "l")
 """What can be varied."""
 _BEGINS_SEVERAL: Final = ("[", "{")
 """How labels of ranges and sets begin; a text that begins so has a backslash before it."""
-_DRAWN: Final = (
-    "it draws at random, so it is not carried out: a look at a draw would lose privacy that no ledger is"
-    " charged for, and another draw would show more"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +194,7 @@ def _tried_out(
     if granted is None:
         return Trial(decision=decision)
     capability = capability_of(granted_kind(granted.permission))
-    if not capability.gives_content_again:
+    if capability.not_tried is not None:
         return _only_planned(capability, planned_under(request, registry, backend, decision, granted), vary)
     attempt = _Attempt(request, registry, backend, decision, capability)
     try:
@@ -234,7 +230,7 @@ def _only_planned(
         decision=planned.decision,
         plan=planned.plan,
         notices=planned.notices,
-        not_run=_DRAWN,
+        not_run=capability.not_tried or "",
         expected_errors=capability.expected_errors(planned.plan),
         obstacle=planned.obstacle,
     )

@@ -7,14 +7,21 @@ secret of the owner's registry does not.
 import hashlib
 import hmac
 import os
+import re
 import secrets
 import stat
 from pathlib import Path
 from typing import Final
 
-from smalti.errors import RegistryError
+from smalti.errors import RegistryError, UsageError
+from smalti.vocab.terms import PSEUDONYM_KEY
+from smalti.vocab.words import BY_IRI
 
 ENVIRONMENT: Final = "SMALTI_SECRET"
+ENVIRONMENT_OF_KEYS: Final = "SMALTI_PSEUDONYM_KEY_"
+"""Begins the names of variables that hold keys of pseudonyms."""
+_OF_REGISTRY: Final = "the registry's secret"
+_OF_PSEUDONYMS: Final = "the key of pseudonyms"
 _LEAST_BYTES: Final = 32
 
 
@@ -60,6 +67,95 @@ def load_secret(registry: Path | None) -> bytes:
         ) from None
 
 
+def pseudonym_key(registry: Path | None, name: str) -> bytes:
+    """The key of pseudonyms of that name; it is never recorded, and stands in no message.
+
+    The environment comes first: `SMALTI_PSEUDONYM_KEY_` and the name in capitals, with `_` for each `.` and
+    `-`. Otherwise it is a file beside the registry, readable by its owner alone (`pseudonym_key_path`).
+
+    Args:
+        registry: the registry's file, or None where it has none (a database server).
+        name: as policies state it.
+
+    Raises:
+        RegistryError: there is none, it is too short, or others can read it.
+    """
+    variable = _variable(name)
+    key = os.environ.get(variable)
+    if key:
+        return _long_enough(key.encode(), variable, _OF_PSEUDONYMS)
+    path = None if registry is None else pseudonym_key_path(registry, name)
+    try:
+        if path is not None and path.exists():
+            return _read(path, _OF_PSEUDONYMS)
+    except OSError as error:
+        raise RegistryError(
+            str(path),
+            f"the key of pseudonyms cannot be read ({error.strerror})",
+            "a file that you may read",
+        ) from None
+    raise RegistryError(
+        f"pseudonym key `{name}`",
+        "there is no key of this name",
+        f"a key beside the registry, or {variable} in the environment",
+        f"make one with `smalti keys pseudonym {name}`; with another key, pseudonyms are others",
+    )
+
+
+def pseudonym_key_path(registry: Path, name: str) -> Path:
+    """The file of a key of pseudonyms.
+
+    Args:
+        registry: the registry's file.
+        name: of the key; letters, digits, `.`, `_` and `-` alone.
+    """
+    return registry.with_name(f"{registry.name}.pseudonyms.{name}")
+
+
+def make_pseudonym_key(registry: Path | None, name: str) -> Path:
+    """Make a key of pseudonyms; never another one in the place of one.
+
+    Args:
+        registry: the registry's file, or None where it has none.
+        name: as policies state it.
+
+    Returns:
+        Its file, readable by its owner alone.
+
+    Raises:
+        UsageError: policies cannot state such a name.
+        RegistryError: there is one already, or the file cannot be made.
+    """
+    if not re.fullmatch(BY_IRI[PSEUDONYM_KEY].form, name, re.ASCII):
+        raise UsageError(name, "not a name of a key", "letters, digits, `.`, `_` and `-`, at most 64")
+    if registry is None:
+        raise RegistryError(
+            name,
+            "a registry without a file has no place for keys",
+            "a key in the environment",
+            f"set {_variable(name)} where runs are started",
+        )
+    path = pseudonym_key_path(registry, name)
+    if path.exists():
+        raise RegistryError(
+            str(path),
+            f"there is a key `{name}` already",
+            "a name of its own for each key",
+            "use another name: outputs under another key have other pseudonyms",
+        )
+    try:
+        _make(path)
+    except OSError as error:
+        raise RegistryError(
+            str(path), f"the key cannot be made ({error.strerror})", "a folder that you may write to"
+        ) from None
+    return path
+
+
+def _variable(name: str) -> str:
+    return ENVIRONMENT_OF_KEYS + re.sub(r"[.-]", "_", name.upper())
+
+
 def hmac_digest(secret: bytes, purpose: str, data_digest: bytes) -> str:
     """A keyed digest, comparable only under the same secret and for the same purpose.
 
@@ -90,22 +186,22 @@ def _make(path: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, what: str = _OF_REGISTRY) -> bytes:
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise RegistryError(
             str(path),
-            "the registry's secret can be read by others",
+            f"{what} can be read by others",
             "a file that only its owner may read",
-            f"run `chmod 600 {path.name}`, and treat the digests made with it as disclosed",
+            f"run `chmod 600 {path.name}`, and treat what was made with it as disclosed",
         )
-    return _long_enough(path.read_bytes().strip(), str(path))
+    return _long_enough(path.read_bytes().strip(), str(path), what)
 
 
-def _long_enough(secret: bytes, where: str) -> bytes:
+def _long_enough(secret: bytes, where: str, what: str = _OF_REGISTRY) -> bytes:
     if len(secret) < _LEAST_BYTES:
         raise RegistryError(
             where,
-            "the registry's secret is too short",
+            f"{what} is too short",
             f"at least {_LEAST_BYTES} bytes",
             "use a longer one, for example from `openssl rand -hex 32`",
         )

@@ -132,6 +132,25 @@ def tree_of(column: Column, texts: Sequence[str | None], hierarchy: DeclaredHier
     return tree
 
 
+def node_at(column: Column, text: str, hierarchy: DeclaredHierarchy | None, level: int) -> str:
+    """How the node of a value at a level of the column's hierarchy is published.
+
+    Raises:
+        GuaranteeError: the hierarchy is not that of the plan.
+        DataError: the value has no place in it.
+    """
+    nodes_of, _ = _reader(column, _of_plan(column, hierarchy).stated)
+    nodes = nodes_of(text)
+    node = nodes[min(level, len(nodes)) - 1]
+    return f"\\{node}" if node[:1] in ("[", "{", "\\") else node
+
+
+def interval_of(datatype: Datatype, width: Fraction, start: Fraction, text: str) -> str:
+    """How the interval that a value is in is published; intervals of one width meet at `start`."""
+    low = start + floor((_point(datatype, text) - start) / width) * width
+    return _named(datatype, low, low + width)
+
+
 def _of_plan(column: Column, hierarchy: DeclaredHierarchy | None) -> DeclaredHierarchy:
     of_plan = None if column.hierarchy is None else hierarchy_of(column.hierarchy, hierarchy)
     if of_plan is None:

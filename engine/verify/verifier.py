@@ -11,10 +11,10 @@ permutation. Messages name columns and promises, never a value or a count.
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
@@ -22,7 +22,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from smalti.engine.plan.any_plan import PlanOfColumns
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
+from smalti.engine.plan.masks import Pseudonymized
 from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn
 from smalti.engine.verify.against import verify_against
 from smalti.engine.verify.columns import TEXT, Batch, Codes, Numbered, Table, broken, numbered
@@ -42,6 +44,7 @@ from smalti.engine.verify.join import (
     join,
     originals_at,
 )
+from smalti.engine.verify.masked_cells import IsMasked, expected_texts
 from smalti.engine.verify.nodes import root_label
 from smalti.engine.verify.population import OriginalPopulation, check_population
 from smalti.engine.verify.promise import (
@@ -108,6 +111,7 @@ def verify_run(  # noqa: PLR0913 (what a run has)
     folder: Path | None = None,
     hierarchies: Mapping[str, DeclaredHierarchy] = NO_HIERARCHIES,
     population: OriginalPopulation | None = None,
+    key: bytes = b"",
 ) -> Verification:
     """Check every promise of a run on the bytes that it wrote.
 
@@ -133,15 +137,16 @@ def verify_run(  # noqa: PLR0913 (what a run has)
             is made, and removed.
         hierarchies: by column, those that the plan has the digests of.
         population: the table of all persons, where the plan names one; it is held in memory.
+        key: of pseudonyms, where the plan has some.
 
     Raises:
         GuaranteeError: a promise is broken.
         DataError: the original cannot be read as the plan says.
         BackendError: a file cannot be opened, or no memory or no disk is left.
     """
-    with _private(folder) as place:
+    with private_place(folder) as place:
         return verify_in(
-            place, plan, original, output, link, is_withdrawn, Sizes(), hierarchies, population
+            place, plan, original, output, link, is_withdrawn, Sizes(), hierarchies, population, key
         )
 
 
@@ -155,9 +160,12 @@ def verify_in(  # noqa: PLR0913, PLR0917 (`verify_run` with two more)
     sizes: Sizes,
     hierarchies: Mapping[str, DeclaredHierarchy] = NO_HIERARCHIES,
     population: OriginalPopulation | None = None,
+    key: bytes = b"",
 ) -> Verification:
     """As `verify_run`, in an empty private folder, with so much in memory at a time."""
-    return _Run(plan, place, sizes, hierarchies, population).verified(original, output, link, is_withdrawn)
+    return _Run(plan, place, sizes, hierarchies, population, key).verified(
+        original, output, link, is_withdrawn
+    )
 
 
 def verify_published(
@@ -178,7 +186,7 @@ def verify_published(
         GuaranteeError: a promise is broken, or the bytes are not the recorded ones.
         BackendError: the file cannot be opened, or no memory or no disk is left.
     """
-    with _private(folder) as place:
+    with private_place(folder) as place:
         published = _Published.read(promise, output, place, BLOCK)
         if digests is not None:
             _check_digests(output, published.digests, digests)
@@ -201,7 +209,7 @@ def _check_digests(output: Output, actual: tuple[str, ...], recorded: tuple[str,
 
 
 @contextmanager
-def _private(folder: Path | None) -> Iterator[Path]:
+def private_place(folder: Path | None) -> Iterator[Path]:
     """A new folder inside `folder`, or a temporary one that is removed at the end."""
     try:
         if folder is not None:
@@ -218,6 +226,29 @@ def _private(folder: Path | None) -> Iterator[Path]:
         ) from None
 
 
+def staged_output(
+    columns: tuple[str, ...], dropped: tuple[str, ...], output: Output, place: Path, block: int
+) -> tuple[StagedTable, tuple[str, ...]]:
+    """Stage a published table, whose form and order are as promised; and the digests of its files.
+
+    Args:
+        columns: that it must have.
+        dropped: that it must not have.
+        output: the files.
+        place: a private folder.
+        block: bytes of a file that are parsed together.
+
+    Raises:
+        GuaranteeError: form or order is another.
+    """
+    reading, order = read_output(output, columns, dropped), Order(columns)
+    table = StagedTable(place, "published", columns)
+    for batch in reading.batches(columns, place, block):
+        order.check(batch)
+        table.append(batch)
+    return table, reading.digests
+
+
 @dataclass(frozen=True, slots=True)
 class _Published:
     """The published file, staged; its form and its order are as promised."""
@@ -227,25 +258,54 @@ class _Published:
 
     @classmethod
     def read(cls, promise: Promise, output: Output, place: Path, block: int) -> "_Published":
-        reading, order = read_output(output, promise.columns, promise.dropped), Order(promise.columns)
-        table = StagedTable(place, "published", promise.columns)
-        for batch in reading.batches(promise.columns, place, block):
-            order.check(batch)
-            table.append(batch)
-        return cls(table, reading.digests)
+        return cls(*staged_output(promise.columns, promise.dropped, output, place, block))
 
     def keys(self, promise: Promise) -> Keys:
         return Keys([self.table.columns[name] for name in promise.quasi_identifiers])
 
 
 @dataclass(frozen=True, slots=True)
-class _Owned:
+class Owned:
     """The original, staged."""
 
     granted: Granted
     digests: tuple[str, ...]
     rows_withdrawn: int
     rows_filtered: int
+
+    @classmethod
+    def read(
+        cls,
+        plan: PlanOfColumns,
+        names: Sequence[str],
+        original: Original,
+        is_withdrawn: IsWithdrawn | None,
+        place: Path,
+        block: int,
+    ) -> "Owned":
+        """Stage some columns of the owner's files, and the respondent's; leave out what is not granted.
+
+        Args:
+            plan: says which rows take part.
+            names: of the columns.
+            original: the files.
+            is_withdrawn: tells who withdrew.
+            place: a private folder.
+            block: bytes of a file that are parsed together.
+
+        Raises:
+            DataError: the files cannot be read as the plan says.
+        """
+        reading = open_original(original, [column.name for column in plan.read.columns])
+        kept = [*names]
+        match plan.read.respondent:
+            case RespondentColumn(column) if column not in kept:
+                kept.append(column)
+        table = StagedTable(place, "original", kept)
+        limits = Limits(plan, is_withdrawn, place)
+        for batch in reading.batches(columns_to_read(plan, tuple(names)), place, block):
+            table.append(limits.applied(batch) if limits.are_there else batch)
+        return limits.owned(table, reading.digests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +317,7 @@ class _Run:
     sizes: Sizes
     hierarchies: Mapping[str, DeclaredHierarchy]
     population: OriginalPopulation | None = None
+    key: bytes = field(default=b"", repr=False)
 
     def verified(
         self, original: Original, output: Output, link: Path, is_withdrawn: IsWithdrawn | None
@@ -317,7 +378,7 @@ class _Run:
         self, promise: Promise, published: _Published, granted: Granted, link: Link, left_out: Codes
     ) -> Counted:
         plan, before, after = self.plan, granted.table.columns, published.table.columns
-        checks: list[Check] = [IsKept(name, before[name], after[name]) for name in promise.kept]
+        checks: list[Check] = [self._unchanged(name, before[name], after[name]) for name in promise.kept]
         checks += [
             IsCovered(plan.column(name), before[name], after[name], self.hierarchies.get(name))
             for name in promise.quasi_identifiers
@@ -346,6 +407,15 @@ class _Run:
         if at_root is None:
             return counted
         return replace(counted, people_left_out=at_root.people_within(chosen.suppression_limit, counted))
+
+    def _unchanged(self, name: str, before: StagedColumn, after: StagedColumn) -> Check:
+        """That a column is published as it came, or as its pseudonyms."""
+        column = self.plan.column(name)
+        if column.pseudonym_key is None:
+            return IsKept(name, before, after)
+        node = Pseudonymized(name, column.pseudonym_key)
+        expected = partial(expected_texts, node, column, None, self.key, frozenset())
+        return IsMasked(name, before, after, expected)
 
     def _figures(
         self,
@@ -430,25 +500,14 @@ class _Run:
             return None
         return lambda counted: values.tree(counted, hierarchy)
 
-    def _owned(self, promise: Promise, original: Original, is_withdrawn: IsWithdrawn | None) -> _Owned:
-        plan = self.plan
-        names = columns_to_read(plan, promise.columns)
-        reading = open_original(original, [column.name for column in plan.read.columns])
-        kept = [*promise.columns]
-        match plan.read.respondent:
-            case RespondentColumn(column) if column not in kept:
-                kept.append(column)
-        table = StagedTable(self.place, "original", kept)
-        limits = _Limits(plan, is_withdrawn, self.place)
-        for batch in reading.batches(names, self.place, self.sizes.block):
-            table.append(limits.applied(batch) if limits.are_there else batch)
-        return limits.owned(table, reading.digests)
+    def _owned(self, promise: Promise, original: Original, is_withdrawn: IsWithdrawn | None) -> Owned:
+        return Owned.read(self.plan, promise.columns, original, is_withdrawn, self.place, self.sizes.block)
 
 
-class _Limits:
+class Limits:
     """Leaves out the rows that must not be published."""
 
-    def __init__(self, plan: Plan, is_withdrawn: IsWithdrawn | None, place: Path) -> None:
+    def __init__(self, plan: PlanOfColumns, is_withdrawn: IsWithdrawn | None, place: Path) -> None:
         self.are_there = plan.filter is not None or is_withdrawn is not None
         self._plan = plan
         self._is_withdrawn = lru_cache(_KNOWN_FORMS)(is_withdrawn) if is_withdrawn else None
@@ -473,13 +532,13 @@ class _Limits:
             {name: _blanked(column, rows) for name, column in batch.columns.items()}, batch.repeats
         )
 
-    def owned(self, table: StagedTable, digests: tuple[str, ...]) -> _Owned:
+    def owned(self, table: StagedTable, digests: tuple[str, ...]) -> Owned:
         granted = Granted(
             table,
             self._flags if self.are_there else None,
             table.rows - self._withdrawn - self._filtered,
         )
-        return _Owned(granted, digests, self._withdrawn, self._filtered)
+        return Owned(granted, digests, self._withdrawn, self._filtered)
 
 
 def _blanked(column: Numbered, rows: Codes) -> Numbered:

@@ -132,10 +132,9 @@ def whole(values: Sequence[Value]) -> int | None:
 
 
 def _fields(anonymization: Anonymization) -> list[Condition]:
-    algorithm = anonymization.algorithm or _DEFAULTS.get(anonymization.method)
     conditions: list[Condition | None] = [
         equal(terms.METHOD, Text(anonymization.method)),
-        equal(terms.ALGORITHM, Text(algorithm)) if algorithm else None,
+        _algorithms(anonymization),
         bounded(terms.K, anonymization.k),
         bounded(terms.L, anonymization.l),
         all_columns(terms.IDENTIFIER, anonymization.identifiers),
@@ -145,6 +144,14 @@ def _fields(anonymization: Anonymization) -> list[Condition]:
         respondent_of(anonymization),
     ]
     return [condition for condition in conditions if condition is not None]
+
+
+def _algorithms(anonymization: Anonymization) -> Comparison | None:
+    if anonymization.several_algorithms:
+        names = tuple(map(Text, anonymization.several_algorithms))
+        return Comparison(terms.ALGORITHM, Operator.IS_ALL_OF, names)
+    algorithm = anonymization.algorithm or _DEFAULTS.get(anonymization.method)
+    return equal(terms.ALGORITHM, Text(algorithm)) if algorithm else None
 
 
 def judged_parameters(

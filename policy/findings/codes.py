@@ -345,6 +345,7 @@ TABLE: Final = (
         "a rule permits only with facts, clauses or a date that a request alone can state.",
     ),
     Code("P625", "contradicts another policy", "a prohibition of one policy denies what another permits."),
+    Code("P626", "no privacy model", "single techniques promise nothing that bounds what can be learned."),
     Code(
         "P627",
         "quasi-identifiers published exactly",

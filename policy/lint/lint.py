@@ -25,6 +25,7 @@ from smalti.policy.model.model import (
     Text,
     Where,
 )
+from smalti.vocab.techniques import NO_MODEL, NOT_COVERED
 from smalti.vocab.terms import (
     ANATOMY,
     BUDGET_DELTA,
@@ -32,8 +33,11 @@ from smalti.vocab.terms import (
     CHARGED_METHODS,
     IRI,
     L_DIVERSITY,
+    MASKING,
     MDAV,
     OUTPUT_FORM,
+    PSEUDONYM,
+    PSEUDONYMIZATION,
     SMALTI,
 )
 
@@ -82,7 +86,7 @@ def lint(
     for rule in (*policy.prohibitions, *policy.obligations):
         diagnostics += _never(rule, prover)
     for way in _ways(policy):
-        diagnostics += [*_respondent(way, None), *_exact(way)]
+        diagnostics += [*_respondent(way, None), *_exact(way), *_no_model(way)]
     diagnostics += _budgets(policy)
     target = dataset.describes(policy) if dataset is not None else None
     diagnostics += _undeclared(policy, dataset if target is not None else None)
@@ -195,6 +199,16 @@ def _unguarded(rule: Permission) -> Iterator[Diagnostic]:
 
 
 # --- Guarantees that protect little
+
+
+def _no_model(way: Anonymization) -> Iterator[Diagnostic]:
+    """Masking promises nothing; each technique says what it does not protect from."""
+    if way.method != MASKING:
+        return
+    named = {*way.algorithms, *([PSEUDONYMIZATION] if _parameter(way, PSEUDONYM) else [])}
+    uncovered = [f"{name}: {text}" for name, text in NOT_COVERED.items() if name in named]
+    help_ = f"what is not protected from, by technique: {'; '.join(uncovered)}"
+    yield Diagnostic("P626", Severity.NOTE, NO_MODEL, way.where, help=help_)
 
 
 def _about_data(all_uses: Sequence[Use], target: IRI, facts: DatasetFacts) -> Iterator[Diagnostic]:

@@ -203,7 +203,7 @@ class Anonymization:
     method: str
     """The privacy model (vocab.words.METHODS)."""
     algorithm: str | None
-    """The technique (vocab.words.ALGORITHMS); None where the document names none."""
+    """The technique (vocab.words.ALGORITHMS); None where the document names none, or several."""
     k: Bound | None
     """Present for every method that needs it."""
     l: Bound | None  # noqa: E741 (the literature's name)
@@ -220,6 +220,13 @@ class Anonymization:
     """Every other refinement, checked against the profile; a parameter of one column is a `Logical` with
     `and` of `smalti:column` and the parameter."""
     where: Where = field(default=NOWHERE, compare=False, repr=False)
+    several_algorithms: tuple[str, ...] = ()
+    """The techniques where the document names several, sorted; only of masking."""
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """All techniques that the document names, sorted."""
+        return self.several_algorithms or (() if self.algorithm is None else (self.algorithm,))
 
     @property
     def how(self) -> tuple[str, str | None]:

@@ -76,12 +76,13 @@ def unimplemented_words(anonymization: Anonymization) -> tuple[tuple[str, Where]
     Each name is as a message would show it: `mosaicrown:method` with its value, or the word alone.
     """
     refused: list[tuple[str, Where]] = []
-    names = {(Kind.METHOD, anonymization.method), (Kind.ALGORITHM, anonymization.algorithm)}
+    algorithms = ((Kind.ALGORITHM, name) for name in anonymization.algorithms)
+    names = {(Kind.METHOD, anonymization.method), *algorithms}
     for kind in (Kind.METHOD, Kind.ALGORITHM):
         missing = {word.name for word in words(kind) if not word.implemented}
         refused += [
             (f"the {kind} `{name}`", anonymization.where)
-            for of, name in names
+            for of, name in sorted(names)
             if of is kind and name in missing
         ]
     for parameter in anonymization.parameters:
@@ -214,9 +215,10 @@ def _assemble(refinements: Refinements, scope: Scope) -> Anonymization:
         role: refinements.references(role, scope)
         for role in (IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE, RELEASED)
     }
+    algorithms = refinements.all_names(ALGORITHM)
     return Anonymization(
         method=refinements.name(METHOD) or "",
-        algorithm=refinements.name(ALGORITHM),
+        algorithm=algorithms[0] if len(algorithms) == 1 else None,
         k=whole_bound(refinements, K, scope),
         l=whole_bound(refinements, L, scope),
         identifiers=references[IDENTIFIER],
@@ -227,4 +229,5 @@ def _assemble(refinements: Refinements, scope: Scope) -> Anonymization:
         one_row_each=one_row_each,
         parameters=refinements.others(_FIELDS),
         where=scope.findings.where(refinements.place),
+        several_algorithms=algorithms if len(algorithms) > 1 else (),
     )

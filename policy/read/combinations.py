@@ -1,6 +1,6 @@
 """Which refinements of an action are compatible, and which each method requires."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Final
 
@@ -12,6 +12,7 @@ from smalti.policy.read.values import Scope
 from smalti.vocab.terms import (
     ALGORITHM,
     ANATOMY,
+    ATTRIBUTE_SUPPRESSION,
     BUDGET_DELTA,
     BUDGET_EPSILON,
     CHARGED_METHODS,
@@ -22,22 +23,29 @@ from smalti.vocab.terms import (
     DIVERSITY,
     EPSILON,
     FRAGMENT_COLUMN,
+    GLOBAL_RECODING,
     GROUP_BY,
     IDENTIFIER,
+    INTERVAL_WIDTH,
+    INTERVALS,
     IRI,
     K_ANONYMITY,
     L_DIVERSITY,
     LOCAL_DIFFERENTIAL_PRIVACY,
+    MASKING,
+    MDAV,
     MEASURE,
     MECHANISM,
     MEMBERSHIP_ADVANTAGE,
     METHOD,
+    OUTPUT_FORM,
     PARTITIONING,
     PIXEL_NEIGHBORHOOD,
     PIXEL_SIZE,
     POSTERIOR_BELIEF,
     PRESENCE,
     PSEUDONYM,
+    PSEUDONYMIZATION,
     QUASI_IDENTIFIER,
     RELEASED,
     SENSITIVE,
@@ -63,6 +71,13 @@ _COUNT: Final = "count"
 _GROUPED: Final = frozenset({"histogram", "contingency"})
 """Statistics whose groups are values of their measures."""
 _CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
+_OF_MASKING: Final[Mapping[str, tuple[tuple[IRI, ...], ...]]] = {
+    ATTRIBUTE_SUPPRESSION: ((IDENTIFIER,),),
+    GLOBAL_RECODING: ((INTERVAL_WIDTH, INTERVALS),),
+    MDAV: ((K,), (OUTPUT_FORM,)),
+    PSEUDONYMIZATION: ((PSEUDONYM,),),
+}
+"""What techniques require beside `ALGORITHM_NEEDS` where nothing else does: one of some operands."""
 _RECURSIVE: Final = "recursive"
 _SINGLE: Final = "single"
 _FIT_ONE_DIMENSION: Final = {PARTITIONING: "strict", CUT_SCORE: "certainty-penalty", FRAGMENT_COLUMN: ""}
@@ -142,7 +157,12 @@ def _check_algorithm(refinements: Refinements, scope: Scope) -> None:
     refinement, method = refinements.get(ALGORITHM), refinements.method
     if refinement is None or method is None:
         return
-    for name in refinement.names:
+    if len(refinement.names) > 1 and method != MASKING:
+        message = f"the method `{method}` takes one algorithm, and the policy names {len(refinement.names)}"
+        help_ = f"keep one of them: only `{MASKING}` takes several techniques"
+        scope.findings.error("P431", refinement.value_place, message, help_)
+        return
+    for name in sorted(refinement.names):
         methods = ALGORITHM_METHODS[name]
         if method not in methods:
             message = f"the algorithm `{name}` cannot meet the requirements of the method `{method}`"
@@ -157,7 +177,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _check_words(refinements: Refinements, scope: Scope) -> None:
-    method, algorithm = refinements.method, refinements.algorithm
+    method, algorithms = refinements.method, refinements.algorithms
     for refinement in refinements.by_key.values():
         word = refinement.word
         if word is None or method is None:
@@ -173,8 +193,11 @@ def _check_words(refinements: Refinements, scope: Scope) -> None:
             message = f"the method `{method}` has no refinement {shown}"
             help_ = f"remove it, or write the method {_listed(word.methods)}"
             scope.findings.error("P423", refinement.place, message, help_)
-        elif word.algorithms and algorithm not in word.algorithms:
-            owner = f"the algorithm `{algorithm}`" if algorithm else "an action without an algorithm"
+        elif word.algorithms and word.algorithms.isdisjoint(algorithms):
+            named = " and ".join(f"`{name}`" for name in algorithms)
+            owner = "an action without an algorithm"
+            if algorithms:
+                owner = f"the algorithm {named}" if len(algorithms) == 1 else f"none of {named}"
             help_ = f"remove it, or write the algorithm {_listed(word.algorithms)}"
             scope.findings.error("P423", refinement.place, f"{owner} has no refinement {shown}", help_)
 
@@ -320,7 +343,7 @@ def _check_needs(refinements: Refinements, scope: Scope) -> None:
         _check_columns_are_named(refinements, K_ANONYMITY, scope)
         return
     needs = [need for need in METHOD_NEEDS[method] if not is_met(need, refinements)]
-    if refinements.algorithm == ANATOMY:
+    if ANATOMY in refinements.algorithms:
         needs = [need for need in needs if need != (K,)]
     if method == DIFFERENTIAL_PRIVACY:
         needs += [] if refinements.get(STATISTIC) is not None else [(STATISTIC,)]
@@ -378,15 +401,20 @@ def _check_measures(refinements: Refinements, scope: Scope) -> None:
 
 
 def _check_needs_of_algorithm(refinements: Refinements, scope: Scope) -> None:
-    algorithm, refinement = refinements.algorithm, refinements.get(ALGORITHM)
-    if algorithm is None or refinement is None or refinements.method not in ALGORITHM_METHODS[algorithm]:
-        return
-    missing = [
-        shown_word(iri, scope) for iri in ALGORITHM_NEEDS.get(algorithm, ()) if refinements.get(iri) is None
-    ]
-    if missing:
-        message = f"the algorithm `{algorithm}` requires a refinement with {' and '.join(missing)}"
-        scope.findings.error("P411", refinement.value_place, message)
+    refinement = refinements.get(ALGORITHM)
+    for algorithm in refinements.algorithms if refinement is not None else ():
+        if refinement is None or refinements.method not in ALGORITHM_METHODS[algorithm]:
+            continue
+        needs: list[tuple[IRI, ...]] = [(iri,) for iri in ALGORITHM_NEEDS.get(algorithm, ())]
+        needs += _OF_MASKING.get(algorithm, ()) if refinements.method == MASKING else ()
+        missing = [
+            " or ".join(shown_word(iri, scope) for iri in need)
+            for need in needs
+            if not is_met(need, refinements)
+        ]
+        if missing:
+            message = f"the algorithm `{algorithm}` requires a refinement with {' and '.join(missing)}"
+            scope.findings.error("P411", refinement.value_place, message)
 
 
 def check_needs_of_words(refinements: Refinements, scope: Scope) -> None:

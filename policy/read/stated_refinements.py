@@ -128,19 +128,23 @@ class Refinements:
         )
 
     def name(self, operand: IRI) -> str | None:
-        """The one name that a refinement states for an operand."""
+        """The one name that a refinement states for an operand; the first of several."""
+        return next(iter(self.all_names(operand)), None)
+
+    def all_names(self, operand: IRI) -> tuple[str, ...]:
+        """The names that a refinement states for an operand, sorted."""
         refinement = self.get(operand)
-        return min(refinement.names, default=None) if refinement is not None else None
+        return tuple(sorted(refinement.names)) if refinement is not None else ()
 
     @property
     def method(self) -> str | None:
         return self.name(METHOD)
 
     @property
-    def algorithm(self) -> str | None:
-        """The stated algorithm, or the default of methods that form classes."""
-        default = MONDRIAN if self.method in ALGORITHM_METHODS[MONDRIAN] else None
-        return self.name(ALGORITHM) or default
+    def algorithms(self) -> tuple[str, ...]:
+        """The stated algorithms, or the default of methods that form classes."""
+        default = (MONDRIAN,) if self.method in ALGORITHM_METHODS[MONDRIAN] else ()
+        return self.all_names(ALGORITHM) or default
 
     def references(self, role: IRI, scope: Scope) -> tuple[ColumnReference, ...]:
         """The columns of a role, sorted by IRI: a list is a set in ODRL."""

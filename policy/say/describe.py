@@ -314,7 +314,7 @@ def _way(way: Anonymization) -> str:
     plain = way.method in {K_ANONYMITY, L_DIVERSITY}
     parts = [
         "" if plain else way.method,
-        "" if way.algorithm in {None, MONDRIAN} else f"by {way.algorithm}",
+        "" if way.algorithms in {(), (MONDRIAN,)} else f"by {_list(list(way.algorithms), 'and')}",
         _bound("k", way.k),
         _bound("l", way.l),
         *map(_parameter, way.parameters),

@@ -422,7 +422,10 @@ def _action(rule: Rule) -> JsonValue:
 
 def _refinements(anonymization: Anonymization) -> list[JsonValue]:
     conditions = [_comparison(METHOD, Operator.EQ, _string(anonymization.method))]
-    if anonymization.algorithm is not None:
+    if anonymization.several_algorithms:
+        names = _array(list(map(_string, anonymization.several_algorithms)))
+        conditions.append(_comparison(ALGORITHM, Operator.IS_ALL_OF, names))
+    elif anonymization.algorithm is not None:
         conditions.append(_comparison(ALGORITHM, Operator.EQ, _string(anonymization.algorithm)))
     for word, bound in ((K, anonymization.k), (L, anonymization.l)):
         conditions += _bound(word, bound)

@@ -357,6 +357,5 @@ def test_what_no_run_can_do_yet_is_said_once() -> None:
     (note,) = load(GOOD / "method-later.jsonld").diagnostics
     assert note.severity is Severity.NOTE
     assert note.message == (
-        "the policy is valid, but runs do not support these words yet: the algorithm"
-        " `sampling`, the method `masking`"
+        "the policy is valid, but runs do not support these words yet: `odrl:fileFormat`"
     )

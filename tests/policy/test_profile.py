@@ -44,7 +44,8 @@ DELTA_PRESENCE = [method("delta-presence"), *PRESENCE_BOUNDS, POPULATION, ZIP]
 COUNTS = s("statistic", ["count"], "isAnyOf")
 DIFFERENTIAL = [method("differential-privacy"), s("epsilon", 1, "lteq"), COUNTS]
 LOCAL = [method("local-differential-privacy"), s("epsilon", 1, "lteq")]
-MASKING = [method("masking"), s("algorithm", "generalization")]
+NAME = refinement("mosaicrown:identifier", "isAllOf", ["Name"])
+MASKING = [method("masking"), s("algorithm", "attribute-suppression"), NAME]
 ANATOMY = [method("l-diversity"), s("algorithm", "anatomy"), L_OF_THREE, ZIP, AMOUNT]
 TOP_CODING = [method("masking"), s("algorithm", "top-coding"), of_column("Age", s("topCode", 90))]
 BY_METHOD = {
@@ -94,6 +95,49 @@ def test_each_method_without_what_it_needs_is_refused(
 ) -> None:
     rest = refinements[:lacking] + refinements[lacking + 1 :]
     assert errors(anonymize(rest)) == expected
+
+
+def test_masking_takes_several_techniques_and_models_take_one_algorithm() -> None:
+    both = s("algorithm", ["top-coding", "noise-addition"], "isAllOf")
+    of_age = [of_column("Age", s("topCode", 90)), of_column("Amount", s("noiseScale", 2))]
+    several = anonymize([method("masking"), both, *of_age])
+    assert errors(several) == []
+    way = transformation(several)
+    assert (way.algorithm, way.algorithms) == (None, ("noise-addition", "top-coding"))
+    alone = transformation(
+        anonymize([method("masking"), s("algorithm", ["top-coding"], "isAllOf"), of_age[0]])
+    )
+    assert alone == transformation(anonymize(TOP_CODING))
+    assert errors(anonymize([method("masking"), both, of_age[0]])) == [("P411", "top-coding")]
+    mixed = s("algorithm", ["mdav", "mondrian"], "isAllOf")
+    assert errors(anonymize([*K_ANONYMITY, mixed])) == [("P431", "mdav")]
+    assert errors(anonymize([method("masking"), s("algorithm", ["sampling", "mondrian"], "isAllOf"),
+                             s("samplingRate", 0.5)])) == [("P431", "sampling")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("technique", "needed"),
+    [
+        ("global-recoding", s("intervalWidth", 5)),
+        ("global-recoding", s("intervals", 5)),
+        ("generalization", s("level", 1)),
+        ("cell-suppression", s("minimumFrequency", 3)),
+    ],
+)
+def test_a_technique_needs_what_says_how(technique: str, needed: Json) -> None:
+    wanted = [method("masking"), s("algorithm", technique)]
+    assert errors(anonymize(wanted)) == [("P411", technique)]
+    assert errors(anonymize([*wanted, of_column("Age", needed)])) == []
+
+
+def test_microaggregation_of_a_column_needs_k_and_a_figure() -> None:
+    wanted = [method("masking"), s("algorithm", "mdav")]
+    assert errors(anonymize([*wanted, K_OF_TEN])) == [("P411", "mdav")]
+    assert errors(anonymize([*wanted, of_column("Age", s("outputForm", "mean"))])) == [("P411", "mdav")]
+    assert errors(anonymize([*wanted, K_OF_TEN, of_column("Age", s("outputForm", "mean"))])) == []
+    assert errors(anonymize([method("masking"), s("algorithm", "pseudonymization")])) == [
+        ("P411", "pseudonymization")
+    ]
 
 
 def test_presence_needs_a_bound() -> None:
@@ -430,23 +474,19 @@ def test_a_word_of_another_place_or_action_is_refused(written: Json, help_: str)
 
 # --- What is not implemented yet
 
-PSEUDONYMS = [s("pseudonym", ["Phone"], "isAllOf"), s("pseudonymKey", "a-key")]
+FILE_FORMAT = refinement("fileFormat", "eq", "text/csv")
 
 
 def test_words_that_no_run_understands_are_named_with_their_places() -> None:
     wanted = transformation(
         anonymize([
-            method("masking"), s("algorithm", "generalization"), *PSEUDONYMS,
-            refinement("fileFormat", "eq", "text/csv"),
+            method("k-anonymity"), K_OF_TEN, ZIP, FILE_FORMAT, refinement("language", "eq", "en"),
         ])
     )  # fmt: skip
     found = unimplemented_words(wanted)
-    assert [name for name, _ in found] == [
-        "the method `masking`", "the algorithm `generalization`", "`odrl:fileFormat`",
-        "`smalti:pseudonym`", "`smalti:pseudonymKey`",
-    ]  # fmt: skip
+    assert [name for name, _ in found] == ["`odrl:fileFormat`", "`odrl:language`"]
     assert all(where.line > 0 for _, where in found)
-    assert len({where.line for _, where in found[2:]}) == 3
+    assert len({where.line for _, where in found}) == 2
 
 
 def test_words_that_a_run_understands_are_not_named() -> None:
@@ -455,19 +495,18 @@ def test_words_that_a_run_understands_are_not_named() -> None:
 
 
 def test_a_document_with_them_is_valid_and_a_note_says_so() -> None:
-    parsed = anonymize([*L_DIVERSITY, *PSEUDONYMS])
+    parsed = anonymize([*L_DIVERSITY, FILE_FORMAT])
     assert parsed.is_valid
     notes = [found for found in parsed.diagnostics if found.severity is Severity.NOTE]
     assert [note.code for note in notes] == ["P391"]
-    assert "pseudonymKey" in notes[0].message
+    assert "fileFormat" in notes[0].message
 
 
 def test_the_words_of_a_remedy_that_a_request_may_name_are_noted() -> None:
-    refinement = [*L_DIVERSITY, *PSEUDONYMS]
-    action = [{"rdf:value": {"@id": "odrl:anonymize"}, "refinement": refinement}]
+    action = [{"rdf:value": {"@id": "odrl:anonymize"}, "refinement": [*L_DIVERSITY, FILE_FORMAT]}]
     remedy = {"action": action, "output": "http://example.com/anon"}
     told = {"action": "odrl:inform"}
-    for remedies, words in (([remedy, told], ("pseudonymKey",)), ([told], ())):
+    for remedies, words in (([remedy, told], ("fileFormat",)), ([told], ())):
         no = {"target": TARGET, "action": "odrl:use", "remedy": remedies}
         notes = [one for one in document({"prohibition": [no]}).diagnostics if one.code == "P391"]
         assert bool(notes) is bool(words)

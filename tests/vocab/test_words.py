@@ -152,7 +152,11 @@ def test_implemented_words() -> None:
         "epsilonLowerBound", "confidence", "falsePositiveRate", "t-closeness", "t", "distance", "alpha",
         "diversity", "c", "column", "incognito", "suppressionLimit", "lossMeasure",
         "mdav", "standardization", "blocks", "anatomy",
-        "k-map", "delta-presence", "population", "presence",
+        "k-map", "delta-presence", "population", "presence", "masking", "sampling", "cell-suppression",
+        "attribute-suppression", "record-suppression", "generalization", "global-recoding", "top-coding",
+        "bottom-coding", "noise-addition", "pseudonymization", "topCode", "bottomCode", "level",
+        "intervalWidth", "intervals", "minimumFrequency", "noiseDistribution", "noiseScale", "pseudonym",
+        "pseudonymKey",
     }  # fmt: skip
 
 

@@ -18,7 +18,8 @@ MAY_IMPORT: Final = {
 FLOORS: Final = {
     "engine": {
         "plan": 1, "tables": 2, "backends": 3, "verify": 3, "registry": 3, "binding": 4, "losses": 5,
-        "anonymization": 6, "bucketization": 6, "releases": 6, "perturbation": 6, "training": 6, "run": 7,
+        "anonymization": 6, "bucketization": 6, "releases": 6, "perturbation": 6, "masking": 6,
+        "training": 6, "run": 7,
     },
     "policy": {
         "model": 1, "text": 1, "short": 2, "findings": 3, "decide": 4, "document": 4, "read": 5,
@@ -27,7 +28,7 @@ FLOORS: Final = {
     "transforms": {
         "loss": 1, "partitions": 1, "uniqueness": 1, "values": 1, "noise": 2, "requirements": 2,
         "improving": 2, "measures": 2, "learning": 3, "mondrian": 3, "lattice": 4, "microaggregation": 4,
-        "auditing": 4, "bucketization": 4, "attacks": 5, "membership": 5,
+        "auditing": 4, "bucketization": 4, "attacks": 5, "masking": 5, "membership": 5,
     },
 }  # fmt: skip
 """The rooms of packages. Imports go down; rooms of one floor do not know each other."""

@@ -282,8 +282,13 @@ def _of_method(method: str) -> Iterable[str]:
 def _of_algorithm(algorithm: str) -> Iterable[str]:
     path = along(inverse(spelled(RIGHT_OPERAND)), inverse(spelled(REFINEMENT)))
     condition = never(_chosen(ALGORITHM, algorithm))
-    others = [term.iri for term in REFINEMENTS if not goes_with(term, algorithm)]
-    if others:
-        yield _of_actions(UNFIT, path, condition, never(_mentions(*others)))
+    others: dict[frozenset[str], list[str]] = {}
+    for term in REFINEMENTS:
+        if not goes_with(term, algorithm):
+            others.setdefault(term.algorithms, []).append(term.iri)
+    for fitting, iris in others.items():
+        # With masking, another technique beside this one may take the word.
+        beside = [_chosen(ALGORITHM, *(name for name in ALGORITHMS if name in fitting))]
+        yield _of_actions(UNFIT, path, condition, *beside, never(_mentions(*iris)))
     for needed in ALGORITHM_NEEDS.get(algorithm, ()):
         yield _of_actions(NEED_DEFAULT, path, condition, _mentions(needed))

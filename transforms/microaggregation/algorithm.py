@@ -11,7 +11,7 @@ from smalti.transforms.microaggregation.blocks import block_of_each
 from smalti.transforms.microaggregation.coordinates import coordinates, exact_numbers
 from smalti.transforms.microaggregation.distant import Groups, distant_groups, in_blocks
 from smalti.transforms.microaggregation.joining import added, joined
-from smalti.transforms.microaggregation.line import best_groups, earliest_ends
+from smalti.transforms.microaggregation.line import best_groups, earliest_ends, latest_begins
 from smalti.transforms.mondrian.algorithm import Algorithm, Generalised, Portions
 from smalti.transforms.mondrian.cuts import Table
 from smalti.transforms.mondrian.kernel import Search, meets_requirements
@@ -114,7 +114,7 @@ class _Grouping:
         items, values, rows = items[order], values[order].tolist(), self._rows[items][order]
         if self._people is not None:
             (people,) = in_blocks(self._people, [items], len(self._codes))
-            latest = _latest(people, len(items), self._k)
+            latest = latest_begins(people, len(items), self._k)
             for begin, end in pairwise(best_groups(values, rows.tolist(), latest)):
                 yield items[begin:end], rows[begin:end]
             return
@@ -138,26 +138,6 @@ class _Grouping:
         rows = np.diff(upto, prepend=0)
         final, _ = order_by(atoms, owners)
         return Portions(atoms[final], owners[final], rows[final])
-
-
-def _latest(people: Incidence, count: int, k: int) -> list[int]:
-    """By end: where the shortest run of places with k respondents begins; -1 if there is none."""
-    of_place: list[list[int]] = [[] for _ in range(count)]
-    for place, person in zip(people.tuples.tolist(), people.items.tolist(), strict=True):
-        of_place[place].append(person)
-    held: dict[int, int] = {}
-    latest, begin = [-1], 0
-    for place in range(count):
-        for person in of_place[place]:
-            held[person] = held.get(person, 0) + 1
-        while len(held) - sum(held[person] == 1 for person in of_place[begin]) >= k:
-            for person in of_place[begin]:
-                held[person] -= 1
-                if not held[person]:
-                    del held[person]
-            begin += 1
-        latest.append(begin if len(held) >= k else -1)
-    return latest
 
 
 def _renamed(portions: Portions, classes: Integers) -> Portions:

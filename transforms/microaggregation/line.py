@@ -8,10 +8,35 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from math import lcm
 
+from smalti.transforms.problem import Incidence
+
 
 def earliest_ends(count: int, k: int) -> list[int]:
     """For rows of one respondent each what `best_groups` asks for."""
     return [end - k if end >= k else -1 for end in range(count + 1)]
+
+
+def latest_begins(people: Incidence, count: int, k: int) -> list[int]:
+    """What `best_groups` asks for: by end where the shortest run of places with k respondents begins.
+
+    -1 if there is none. Each place has a respondent once.
+    """
+    of_place: list[list[int]] = [[] for _ in range(count)]
+    for place, person in zip(people.tuples.tolist(), people.items.tolist(), strict=True):
+        of_place[place].append(person)
+    held: dict[int, int] = {}
+    latest, begin = [-1], 0
+    for place in range(count):
+        for person in of_place[place]:
+            held[person] = held.get(person, 0) + 1
+        while len(held) - sum(held[person] == 1 for person in of_place[begin]) >= k:
+            for person in of_place[begin]:
+                held[person] -= 1
+                if not held[person]:
+                    del held[person]
+            begin += 1
+        latest.append(begin if len(held) >= k else -1)
+    return latest
 
 
 def best_groups(values: Sequence[int], weights: Sequence[int], latest: Sequence[int]) -> list[int]:

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from smalti.transforms.base import Figure
 from smalti.transforms.problem import MISSING, FigureAttribute, Integers, RowWeights
+from smalti.transforms.values.decimal_digits import with_places
 from smalti.transforms.values.ranking import rises
 
 _FIRST_ORDINAL: Final = date(1970, 1, 1).toordinal()
@@ -82,8 +83,4 @@ def _text(attribute: FigureAttribute, figure: Fraction) -> str:
     rounded = round(figure * Fraction(10) ** shift if shift else figure)
     if attribute.are_days:
         return date.fromordinal(_FIRST_ORDINAL + rounded).isoformat()
-    if not attribute.decimals:
-        return str(rounded)
-    digits = str(abs(rounded)).zfill(attribute.decimals + 1)
-    sign = "-" if rounded < 0 else ""
-    return f"{sign}{digits[: -attribute.decimals]}.{digits[-attribute.decimals :]}"
+    return with_places(rounded, attribute.decimals)

@@ -76,7 +76,7 @@ def set_labels(texts: pa.Array, sets: pa.LargeListArray, or_missing: Flags) -> p
     """
     sizes = pc.list_value_length(sets).to_numpy(zero_copy_only=False)
     is_braced = (sizes > 1) | or_missing
-    labels = _single_labels(texts).take(pc.list_element(sets, 0))
+    labels = single_labels(texts).take(pc.list_element(sets, 0))
     inside = pc.replace_substring_regex(texts, r"([\\|{}])", r"\\\1")
     starts = np.concatenate(([0], np.cumsum(sizes[is_braced])))
     items = inside.take(sets.filter(pa.array(is_braced)).flatten())
@@ -87,7 +87,7 @@ def set_labels(texts: pa.Array, sets: pa.LargeListArray, or_missing: Flags) -> p
     return pc.replace_with_mask(labels, pa.array(is_braced), _concatenated(_constant("{"), joined, end))
 
 
-def _single_labels(texts: pa.Array) -> pa.Array:
+def single_labels(texts: pa.Array) -> pa.Array:
     """The labels of single strings."""
     marked = pc.match_substring_regex(texts, r"^[\[{\\]")
     return pc.if_else(marked, _concatenated(_constant("\\"), texts), texts)
@@ -133,7 +133,7 @@ def _class_prefixes(texts: pa.Array, codes: Integers, classes: Integers) -> pa.A
     ends = class_ends(codes, classes, texts)
     labels = prefix_labels(common_prefixes(ends.low_texts, ends.high_texts), ends.with_missing)
     is_single = pa.array((ends.low == ends.high) & ~ends.with_missing)
-    return pc.if_else(is_single, _single_labels(ends.low_texts), labels)
+    return pc.if_else(is_single, single_labels(ends.low_texts), labels)
 
 
 def _class_sets(texts: pa.Array, codes: Integers, classes: Integers) -> pa.Array:
@@ -161,7 +161,7 @@ def level_labels(book: Codebook, level: int) -> pa.Array:
     labels = book.hierarchy.labels[level].cast(_TEXT)
     if level < len(book.hierarchy.labels) - 1:  # node 0 is the missing value below the root
         labels = pc.if_else(pa.array(np.arange(len(labels)) == 0), pa.scalar(None, _TEXT), labels)
-    return _single_labels(labels).cast(pa.string())
+    return single_labels(labels).cast(pa.string())
 
 
 def node_labels(book: Codebook, codes: Integers, classes: Integers) -> pa.Array:

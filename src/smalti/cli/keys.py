@@ -42,6 +42,22 @@ def write_new(file: str, content: bytes) -> None:
         opened.write(content)
 
 
+@keys.command("pseudonym")
+@click.argument("name", metavar="NAME")
+@registry_option
+def pseudonym(name: str, registry: str) -> int:
+    """Create the key of pseudonyms that policies call NAME; overwrite nothing.
+
+    It is a file beside the registry that its owner alone can read. Whoever has it can test guesses; under
+    another key, pseudonyms are others.
+    """
+    from smalti.cli.opening import open_registry
+    from smalti.engine.tables.secret import make_pseudonym_key
+
+    click.echo(f"created: {make_pseudonym_key(open_registry(registry).path, name)}")
+    return 0
+
+
 @keys.command("sign")
 @click.argument("file", metavar="FILE", type=PLACE)
 @click.option(

@@ -28,7 +28,7 @@ from smalti.policy.model.model import (
     Operator,
     Text,
 )
-from smalti.vocab.terms import COLUMN, IRI, SMALTI
+from smalti.vocab.terms import COLUMN, IRI, ODRL, SMALTI
 
 ROWS = [[f"p{n % 6}", "x", str(20 + n), "1990-01-31", "Rome", f"i{n % 3}", "1.5"] for n in range(12)]
 
@@ -182,15 +182,14 @@ def test_the_names_of_a_parquet_file_are_no_row_and_are_listed(tmp_path: Path) -
 
 
 def test_words_that_no_transform_heeds_are_refused_by_name_and_all_at_once(tmp_path: Path) -> None:
-    share = Comparison(IRI(SMALTI + "topCode"), Operator.EQ, (Text("90"),), where=HERE)
-    scale = Comparison(IRI(SMALTI + "noiseScale"), Operator.EQ, (Text("1"),), where=HERE)
+    share = Comparison(IRI(ODRL + "fileFormat"), Operator.EQ, (Text("90"),), where=HERE)
+    scale = Comparison(IRI(ODRL + "language"), Operator.EQ, (Text("1"),), where=HERE)
     column = Comparison(COLUMN, Operator.EQ, (Named(IRI(f"{TARGET}/age")),), where=HERE)
     with pytest.raises(SmaltiError) as caught:
         compiled(
-            tmp_path, method="masking", algorithm="sampling",
-            parameters=(share, Logical(LogicalOperator.AND, (column, scale), HERE)),
+            tmp_path, parameters=(share, Logical(LogicalOperator.AND, (column, scale), HERE)),
         )  # fmt: skip
-    for name in ("masking", "sampling", "smalti:topCode", "smalti:noiseScale"):
+    for name in ("odrl:fileFormat", "odrl:language"):
         assert f"`{name}` is not implemented yet" in str(caught.value)
 
 

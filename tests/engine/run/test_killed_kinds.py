@@ -43,6 +43,7 @@ QUICK = {
     Kind.ANONYMIZATION: ("produce:after", "rename:after"),
     Kind.RELEASE: ("charge:after", "draw:after", "rename:before", "finish:before"),
     Kind.PERTURBATION: ("charge:after", "draw:after", "rename:before", "finish:before"),
+    Kind.MASKING: ("produce:after", "rename:after"),
     Kind.TRAINING: ("draw:after", "rename:after"),
 }
 """What `make test` kills; the rest is for `make test-full`. All of a kind that is not named."""

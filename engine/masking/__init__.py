@@ -1,0 +1,1 @@
+"""Single techniques: masked rows, which promise no privacy model."""

@@ -1,0 +1,56 @@
+"""Microaggregation of one column: from its values and respondents to what is published of each value."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.masking.mechanisms import Recoding, codebook_of
+from smalti.engine.masking.plan import MaskingPlan
+from smalti.engine.masking.values import numbers_by_value
+from smalti.engine.plan.masks import Averaged
+from smalti.engine.plan.plan import RespondentColumn
+from smalti.errors import InternalError, PlanError
+from smalti.transforms.base import Datatype, Figure
+from smalti.transforms.masking.averaging import averaged
+from smalti.transforms.problem import MISSING, FigureAttribute, OrderedAttribute
+from smalti.transforms.values.texts import keys, unit_places
+
+
+def averages(node: Averaged, plan: MaskingPlan, table: StagedTable) -> Recoding:
+    """What is published in the place of each text of a column: the figure of its group.
+
+    Raises:
+        PlanError: fewer respondents than k have a value.
+    """
+    respondent, column = plan.read.respondent, plan.column(node.column)
+    name = respondent.column if isinstance(respondent, RespondentColumn) else None
+    values, respondents, rows = table.pairs(node.column, name)
+    present = np.unique(values.codes[values.codes != MISSING])
+    texts = values.texts.take(pa.array(present - 1))
+    book = codebook_of(column, texts)
+    if not isinstance(book.attribute, OrderedAttribute) or column.decimals is None:
+        raise InternalError("a figure was asked for of a column that has none")
+    attribute = FigureAttribute(
+        book.attribute.positions,
+        Figure(node.figure),
+        keys(book.texts, column.datatype, column.time_zone),
+        unit_places(book.texts, column.datatype),
+        column.decimals,
+        column.datatype is Datatype.DATE,
+    )
+    of_code = np.zeros(int(values.codes.max(initial=0)) + 1, np.int64)
+    of_code[present] = book.codes
+    people = None
+    if respondents is not None and name is not None:
+        people = numbers_by_value(plan.column(name), respondents)
+    labels = averaged(attribute, of_code[values.codes], people, rows, node.k)
+    if labels is None:
+        raise PlanError(
+            f"column `{node.column}`",
+            "fewer respondents than k have a value in it",
+            "at least k respondents with a value",
+            "ask the data's owner, who can bind more data or offer a policy with a smaller k",
+        )
+    of_text = labels.take(pa.array(book.codes - 1))
+    return lambda occurring: of_text.take(pc.index_in(occurring.cast(texts.type), texts))

@@ -1,0 +1,1 @@
+"""Single techniques that change one column, or choose respondents; none of them is a privacy model."""
