@@ -31,7 +31,7 @@ from smalti.trying import read_varied
 
 VALUES = {row[1] for row in small_rows()} | {"Rome", "Oslo", "Bern", "flu", "gout", "asthma", "cold"}
 OTHER = "http://example.com/party/other"
-DRAWING = [kind for kind in Kind if kind not in (Kind.ANONYMIZATION, Kind.MASKING)]
+DRAWING = [kind for kind in Kind if kind not in (Kind.ANONYMIZATION, Kind.BUCKETIZATION, Kind.MASKING)]
 
 
 def binding(folder: Path) -> list[str]:
