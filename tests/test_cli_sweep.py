@@ -60,7 +60,8 @@ def test_each_point_has_the_figures_and_the_digest_of_a_run_with_its_words(tmp_p
     ]  # fmt: skip
     for point in sweep.points:
         options = [part for word in point.words for part in ("--with", word)]
-        asked = (*request(tmp_path / "people.csv"), *options)
+        registry = f"{'-'.join(point.words)}.sqlite"  # one each, or they would be releases together
+        asked = (*request(tmp_path / "people.csv"), *options, "--registry", registry)
         planned = smalti("plan", policy, *asked, "--format", "json", cwd=tmp_path)
         out = f"out-{'-'.join(point.words)}"
         alone = ("--registry", f"{out}.sqlite")  # or it is held together with the points before
