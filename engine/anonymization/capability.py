@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smalti.engine.anonymization.class_measures import ClassMeasures
 from smalti.engine.anonymization.compile import compile_plan
+from smalti.engine.anonymization.examining import examine
 from smalti.engine.anonymization.execute import InformationLoss, execute
 from smalti.engine.anonymization.explain import as_object, explain, notices_in, to_lines
 from smalti.engine.anonymization.guarantee import ClassGuarantee, guarantee_of, stated_guarantee
@@ -46,6 +47,7 @@ from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.stated import Published, Stated
 from smalti.engine.binding.varied import with_number
 from smalti.engine.plan.class_figures import ClassFigures
+from smalti.engine.plan.examination import Examination
 from smalti.engine.plan.files import (
     ColumnLevel,
     ColumnLoss,
@@ -86,6 +88,8 @@ class Written:
     key: bytes = field(repr=False)
     """Of pseudonyms; empty where there are none."""
     loss: InformationLoss
+    examination: Examination | None = None
+    """Where the owner asks for it."""
 
 
 class Anonymization(Capability[Plan, Written]):
@@ -93,6 +97,7 @@ class Anonymization(Capability[Plan, Written]):
 
     kind = Kind.ANONYMIZATION
     not_tried = None
+    has_classes = True
 
     def gives_content_again(self, plan: Plan) -> bool:
         del plan
@@ -193,21 +198,23 @@ class Anonymization(Capability[Plan, Written]):
         is_output = compiled.run_input.is_output
         inspection = inspect_rows(plan, compiled.source, table, is_output=is_output, with_counts=True)
         output = stage.output / file_name(plan.write.output, plan.write.format)
+        hierarchies = hierarchies_of(compiled.source.description)
+        examination = None
+        if under.request.examines:
+            watch.phase("examine")
+            examination = examine(plan, table, hierarchies)
         key = key_of(plan, under.registry.path)
         pseudonymize(plan, table, key)
-        return Written(
-            inspection,
-            key,
-            execute(
-                plan,
-                table,
-                output,
-                stage.link,
-                watch.phase,
-                hierarchies_of(compiled.source.description),
-                None if population is None else population.table,
-            ),
+        loss = execute(
+            plan,
+            table,
+            output,
+            stage.link,
+            watch.phase,
+            hierarchies,
+            None if population is None else population.table,
         )
+        return Written(inspection, key, loss, examination)
 
     @contextmanager
     def production(self, under: RunUnder, compiled: Compiled[Plan], exact: Written) -> Iterator[Production]:
@@ -226,12 +233,14 @@ class _Verified(Production):
         output = Output.in_folder(self.under.stage.output, plan.write.format)
         verification = self._verification(output)
         files = published_files(output.paths, verification.output_digests, plan.write.format)
+        _check_examined(written.examination, verification)
         return Produced(
             files=files,
             content=_content_of(output, files),
             columns=_output_columns(plan, self.compiled.source),
             report=self._report(verification),
             notices=ordered((*written.inspection.notices, *_of_labels(written.loss))),
+            examination=written.examination,
         )
 
     def _verification(self, output: Output) -> Verification:
@@ -304,6 +313,16 @@ class _Verified(Production):
                 for judge in judges_of([replace(requirement, column=None)])
             ),
         )
+
+
+def _check_examined(examination: Examination | None, verification: Verification) -> None:
+    """That what was examined is what was written: its classes were made a second time."""
+    if examination is None:
+        return
+    figures = examination.figures
+    examined = figures.rows, figures.respondents, figures.classes, figures.k
+    if examined != (verification.rows, verification.respondents, verification.classes, verification.k):
+        raise InternalError("other classes were examined than were written")
 
 
 def _reached_of(counted: PopulationCount | None) -> ReachedOfPopulation | None:

@@ -58,14 +58,17 @@ class CountedRows:
 class ClassMeasures:
     """Measures plans of one permission on one table."""
 
-    def __init__(self, table: StagedTable, hierarchies: Hierarchies) -> None:
+    def __init__(
+        self, table: StagedTable, hierarchies: Hierarchies, *, counts_values: bool = False
+    ) -> None:
         """Begin with nothing counted.
 
         Args:
             table: the rows that take part, as the first plan left them.
             hierarchies: those that the plans have the digests of.
+            counts_values: whether rows of values are counted, also where no requirement asks for it.
         """
-        self._table, self._hierarchies = table, hierarchies
+        self._table, self._hierarchies, self._counts_values = table, hierarchies, counts_values
         self._counted: dict[tuple[object, ...], CountedRows] = {}
 
     def figures(self, plan: Plan) -> ClassFigures:
@@ -79,6 +82,10 @@ class ClassMeasures:
             PlanError: the table has more different combinations than the transform takes; or the plan has a
                 population table, or first cuts from a sample.
         """
+        return self.classes(plan).figures
+
+    def classes(self, plan: Plan) -> "MeasuredClasses":
+        """The classes of a plan; as `figures`."""
         _refuse(plan)
         algorithm = algorithm_of(plan.apply.transform)
         counted = self._rows_of(plan, algorithm)
@@ -86,7 +93,7 @@ class ClassMeasures:
         generalised = algorithm.generalised(problem) if len(problem.weights) else None
         if generalised is None:
             raise cannot_be_met(plan, problem)
-        return _Classes.of(plan, counted, generalised, divides=algorithm.divides_tuples).figures
+        return MeasuredClasses.of(plan, counted, generalised, divides=algorithm.divides_tuples)
 
     def _rows_of(self, plan: Plan, algorithm: Algorithm) -> CountedRows:
         transform = plan.apply.transform
@@ -102,7 +109,7 @@ class ClassMeasures:
         transform = plan.apply.transform
         frequencies = self._table.frequencies(
             plan,
-            counts_values=weighs_values(transform.guarantee.requirements),
+            counts_values=self._counts_values or weighs_values(transform.guarantee.requirements),
             counts_respondents=plan.has_figures,
             beside=plan.released,
         )
@@ -128,7 +135,7 @@ class ClassMeasures:
         most = plan.apply.transform.most_combinations
         if most is not None and fragments.combinations() > most:
             raise too_many_combinations(plan)
-        retained = [name for name in plan.write.columns if name in _kept_names(plan)]
+        retained = [name for name in plan.write.columns if name in kept_names(plan)]
         by_name = dict(zip(retained, atoms.kept, strict=True))
         released = tuple(_of_atoms(atoms.problem, by_name[name]) for name in plan.released)
         return CountedRows(atoms.problem, fragments.books, released, atoms.weights)
@@ -139,20 +146,20 @@ def _refuse(plan: Plan) -> None:
     if plan.read.population is not None:
         raise PlanError(
             plan.read.target,
-            "the policy names a population table, and classes against it are not measured without a run",
+            "the policy names a population table, and classes against it are neither swept nor examined",
             "a policy of k-anonymity, l-diversity or t-closeness",
-            "`smalti try --vary` tries single numbers",
+            "leave it out; `smalti try --vary` tries single numbers",
         )
     if plan.apply.transform.cut_terms.sampled_fragments is not None:
         raise PlanError(
             plan.read.target,
-            "first cuts come from a sample, and such classes are not measured without a run",
+            "first cuts come from a sample, and such classes are neither swept nor examined",
             "exact first cuts",
             "leave out --first-cuts",
         )
 
 
-def _kept_names(plan: Plan) -> tuple[str, ...]:
+def kept_names(plan: Plan) -> tuple[str, ...]:
     """The columns that are published as they are, the sensitive ones first."""
     return (*plan.apply.transform.sensitive, *plan.released)
 
@@ -166,7 +173,7 @@ def _of_atoms(problem: Problem, numbers: Integers) -> SensitiveIncidence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Classes:
+class MeasuredClasses:
     """One division of rows into classes."""
 
     plan: Plan
@@ -177,7 +184,9 @@ class _Classes:
     """By portion what readers take for one class, or `LEFT_OUT`."""
 
     @classmethod
-    def of(cls, plan: Plan, counted: CountedRows, generalised: Generalised, *, divides: bool) -> "_Classes":
+    def of(
+        cls, plan: Plan, counted: CountedRows, generalised: Generalised, *, divides: bool
+    ) -> "MeasuredClasses":
         problem = replace(counted.problem, sensitive=(*counted.problem.sensitive, *counted.released))
         portions = generalised.portions
         is_whole = len(portions.atoms) == len(problem.weights)
@@ -193,13 +202,14 @@ class _Classes:
         return cls(plan, problem, generalised, classes)
 
     @property
-    def _kept(self) -> Flags:
+    def kept(self) -> Flags:
+        """By portion: whether it is published."""
         kept: Flags = self.classes != LEFT_OUT
         return kept
 
     @property
     def figures(self) -> ClassFigures:
-        problem, kept, count = self.problem, self._kept, int(self.classes.max()) + 1
+        problem, kept, count = self.problem, self.kept, int(self.classes.max()) + 1
         left_out = int(problem.weights[~kept].sum())
         by_class = merged(
             problem, np.zeros((count + 1, 0), np.int64), np.where(kept, self.classes, count)
@@ -222,18 +232,34 @@ class _Classes:
             kept=kept_columns,
         )
 
-    def _generalised_columns(self) -> tuple[GeneralisedColumn, ...]:
-        generalised, problem, kept = self.generalised, self.problem, self._kept
-        names = self.plan.apply.transform.quasi_identifiers
-        columns = zip_longest(names, generalised.parts, generalised.levels)
+    @property
+    def labelled(self) -> tuple[LabelledColumn, ...]:
+        """The quasi-identifiers, in the plan's order."""
+        generalised, problem = self.generalised, self.problem
+        columns = zip_longest(problem.attributes, generalised.parts, generalised.levels)
         return tuple(
-            _generalised_column(name, problem, place, parts, kept, level, generalised)
-            for place, (name, parts, level) in enumerate(columns)
+            LabelledColumn(
+                attribute, problem.codes[:, place], problem.weights, parts, self.kept, level,
+                generalised.has_part_at_root,
+            )
+            for place, (attribute, parts, level) in enumerate(columns)
+        )  # fmt: skip
+
+    def _generalised_columns(self) -> tuple[GeneralisedColumn, ...]:
+        names = self.plan.apply.transform.quasi_identifiers
+        return tuple(
+            GeneralisedColumn(
+                name,
+                certainty_penalty(self.problem, place, column.parts, self.kept),
+                column.entropy_loss,
+                column.exact_rows,
+            )
+            for place, (name, column) in enumerate(zip(names, self.labelled, strict=True))
         )
 
     def _kept_columns(self, by_class: Problem, count: int) -> tuple[tuple[KeptColumn, ...], int]:
         """What classes tell of each column, and how many tell something of any."""
-        names, columns = _kept_names(self.plan), []
+        names, columns = kept_names(self.plan), []
         disclosing = np.zeros(count, np.bool_)
         for name, column in zip(names, by_class.sensitive, strict=True):
             homogeneous = _homogeneous(by_class, column)[:count]
@@ -257,7 +283,7 @@ def _divided(problem: Problem, atoms: Integers, rows: Integers) -> Problem:
     for column in problem.sensitive:
         of_atom = np.zeros(len(problem.weights), np.int64)
         of_atom[column.tuples] = column.values  # an atom has one value
-        sensitive.append(SensitiveIncidence(np.arange(len(atoms)), of_atom[atoms], None))
+        sensitive.append(SensitiveIncidence(np.arange(len(atoms)), of_atom[atoms], None, rows))
     return replace(problem, codes=problem.codes[atoms], weights=rows, sensitive=tuple(sensitive))
 
 
@@ -273,28 +299,6 @@ def _shown_alike(
     ]
     names = [str(place) for place in range(len(labels))]
     return numbers_of_labels(pa.table(labels, names=names))[classes]
-
-
-def _generalised_column(  # noqa: PLR0913, PLR0917 (a column, and how it is generalised)
-    name: str,
-    problem: Problem,
-    place: int,
-    parts: Integers,
-    kept: Flags,
-    level: int | None,
-    generalised: Generalised,
-) -> GeneralisedColumn:
-    labelled = LabelledColumn(
-        problem.attributes[place],
-        problem.codes[:, place],
-        problem.weights,
-        parts,
-        kept,
-        level,
-        generalised.has_part_at_root,
-    )
-    penalty = certainty_penalty(problem, place, parts, kept)
-    return GeneralisedColumn(name, penalty, labelled.entropy_loss, labelled.exact_rows)
 
 
 def _risks(by_class: Problem, count: int) -> SetFigures:

@@ -18,6 +18,7 @@ from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.stated import Published, Stated
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.class_figures import ClassFigures
+from smalti.engine.plan.examination import Examination
 from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.kinds import Kind, action_of, capability_module
@@ -76,6 +77,8 @@ class Produced:
     recorded."""
     values: "tuple[NoisyValue, ...]" = ()
     """The statistics of a release."""
+    examination: Examination | None = None
+    """For the owners, and recorded nowhere; None where it was not asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +153,9 @@ class Capability(ABC, Generic[P, E]):
         del plan
         return False
 
-    varies_numbers: bool = False
-    """Whether its permissions have numbers that `varied` changes, and `class_measures` measures plans."""
+    has_classes: bool = False
+    """Whether its plans divide rows into classes: permissions have numbers that `varied` changes, plans are
+    measured by `class_measures`, and an output is examined where its owner asks for it."""
 
     def check_installed(self) -> None:
         """Raise UsageError where an optional dependency is missing."""
@@ -275,7 +279,7 @@ class Capability(ABC, Generic[P, E]):
     def class_measures(self, compiled: Compiled[P], table: StagedTable) -> Callable[[P], ClassFigures]:
         """What measures plans of one permission on one table, whose rows are counted once.
 
-        It publishes nothing and proves nothing of bytes; asked only where the kind `varies_numbers`. The
+        It publishes nothing and proves nothing of bytes; asked only where the kind `has_classes`. The
         function raises GuaranteeError where a plan cannot be met, and PlanError where it is not measured.
 
         Args:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
 from smalti.engine.arguments import public
 from smalti.engine.binding.circumstances import Options, ShowValues
 from smalti.engine.plan.any_plan import AnyPlan
+from smalti.engine.plan.examination import Examination
 from smalti.engine.plan.files import Composition, Timing
 from smalti.engine.plan.html import ShownInNotebooks
 from smalti.engine.plan.notices import Notice, sentences
@@ -105,6 +106,8 @@ class RunRequest:
     """A private folder in which a training keeps what it has done, for a later run that takes it up."""
     show_values: ShowValues | None = None
     """As `Circumstances.show_values`; only for a party that owns all of the data."""
+    examines: bool = False
+    """Whether the owner asks what attacks on the output achieve (`Outcome.examination`)."""
     replaces: bool = False
     """Whether policy and output take the place of the owner's earlier ones (`commit.taken_over`)."""
     workspace: Path | None = None
@@ -206,6 +209,8 @@ class Outcome:
     """Of a release: what was published, in the order of the table."""
     published: tuple[PublishedColumn, ...] = ()
     """What the certificate says of how columns are published."""
+    examination: Examination | None = None
+    """For the owner, where it was asked for; recorded nowhere."""
 
     @public
     def to_arrow(self, **choices: Unpack[ReadingChoices]) -> "pa.Table":

@@ -183,4 +183,5 @@ def _recorded(
         together,
         produced.values,
         guarantee.published,
+        produced.examination,
     )

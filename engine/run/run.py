@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from smalti.engine.backends.base import Backend
-from smalti.engine.binding.capability import capability_of
+from smalti.engine.binding.capability import Capability, capability_of
 from smalti.engine.binding.run_inputs import Granted
 from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import Outcome, RunRequest, Watch
 from smalti.engine.binding.withheld_columns import DeclaresMoreError, DeniedOnDataError
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import granted_kind
 from smalti.engine.plan.known_columns import KnownColumns
 from smalti.engine.plan.notices import ordered
@@ -128,7 +129,31 @@ def _carried_out(  # noqa: PLR0913, PLR0917 (likewise)
             "the owner of the data",
             "leave it out, and name another folder",
         )
+    capability = capability_of(granted_kind(granted.permission))
+    if request.examines:
+        _check_examination(request, capability, is_owner=is_owner)
     taken = taken_over(registry, out, granted.output, request.submitter) if request.replaces else None
     with staging(registry, out, taken) as stage:
         made_under = RunUnder(request, registry, backend, decision, granted, stage, watch, is_owner, taken)
-        return carry_out(capability_of(granted_kind(granted.permission)), made_under)
+        return carry_out(capability, made_under)
+
+
+def _check_examination(
+    request: RunRequest, capability: Capability[AnyPlan, object], *, is_owner: bool
+) -> None:
+    """Refuse, before any work, to examine what is not in classes, or for anybody but the owner."""
+    where = "owner's report (--page, --report)"
+    if not is_owner:
+        raise UsageError(
+            where,
+            f"{request.submitter} does not own all of `{request.target}`, and it shows owners figures",
+            "the party that owns the data",
+            "say who you are with --owner, or leave it out",
+        )
+    if not capability.has_classes:
+        raise UsageError(
+            where,
+            "the matching permission generalises no rows, and only classes of rows are attacked",
+            "a permission of k-anonymity, l-diversity or t-closeness",
+            "leave it out",
+        )

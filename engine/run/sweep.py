@@ -126,7 +126,7 @@ def _swept(
     if granted is None:
         return Sweep(decision)
     capability = capability_of(granted_kind(granted.permission))
-    if not capability.varies_numbers:
+    if not capability.has_classes:
         raise nothing_to_vary("`smalti plan` and `smalti try` show what a run would do")
     with (
         scratch(request.workspace) as place,

@@ -465,13 +465,14 @@ def sweep(
 
 
 @public
-def run(
+def run(  # noqa: PLR0913 (each is a question)
     policy: PolicyDocument | PolicyInCode | AnyPath,
     *,
     data: Mapping[str, AnyPath | ArrowStream],
     party: str,
     out: AnyPath,
     replace: bool = False,
+    examine: bool = False,
     watch: Watch | None = None,
     **choices: Unpack[Choices],
 ) -> Outcome:
@@ -488,6 +489,8 @@ def run(
         replace: only for the owner of the data: the policy takes the place of what its owner has in force
             under its uid, and the version that is in `out` moves to a folder beside, such as
             `out.version-1`. It stays on record, and what it was charged stays charged.
+        examine: only for the owner of the data: attack the output, and measure it by column
+            (`Outcome.examination`). It is recorded nowhere.
         watch: notified of each phase as it begins.
         **choices: see `Choices`.
 
@@ -507,7 +510,7 @@ def run(
     wanted = _request(policy, data, party, choices)
     backend = _engine_chosen(choices)
     with using(choices.get("registry", DEFAULT_REGISTRY)) as opened:
-        wanted = dataclasses.replace(wanted, replaces=replace)
+        wanted = dataclasses.replace(wanted, replaces=replace, examines=examine)
         return _engine.run(wanted, on_disk(os.fspath(out), "out (--out)"), opened, backend, watch)
 
 

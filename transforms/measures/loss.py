@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import pyarrow as pa
 
+from smalti.transforms.measures.covered import CoveredCodes, covered_codes
 from smalti.transforms.measures.logarithms import logarithms
 from smalti.transforms.problem import (
     MISSING,
@@ -19,12 +19,9 @@ from smalti.transforms.problem import (
     Flags,
     HierarchicalAttribute,
     Integers,
-    OrderedAttribute,
-    PrefixedAttribute,
     RegionAttribute,
 )
-from smalti.transforms.values.by_class import class_ends, distinct_codes, extremes
-from smalti.transforms.values.prefixes import common_prefixes, places_below
+from smalti.transforms.values.by_class import distinct_codes
 
 
 def discernibility(sizes: Sequence[int], left_out: int) -> int:
@@ -84,8 +81,16 @@ class LabelledColumn:
     """Whether the last part has the label of the root in place of its level's."""
 
     @property
+    def size(self) -> int:
+        """One past the largest code that a label may stand for."""
+        largest = int(self.codes.max()) + 1
+        if isinstance(self.attribute, HierarchicalAttribute):
+            return max(largest, int(self.attribute.nodes.shape[1]))
+        return largest
+
+    @property
     def _of_value(self) -> Integers:
-        counts = np.zeros(int(self.codes.max()) + 1, np.int64)
+        counts = np.zeros(self.size, np.int64)
         np.add.at(counts, self.codes, self.rows)
         return counts
 
@@ -104,7 +109,7 @@ class LabelledColumn:
         """
         of_value, of_part = self._of_value, self._of_part
         total, left_out = int(of_value.sum()), int(self.rows[~self.kept].sum())
-        covered = np.append(self._covered(of_value), total)
+        covered = np.append(self.covered.sums(of_value), total)
         lost = open_bits(covered, np.append(of_part, left_out), of_value)
         whole = open_bits(np.array([total]), np.array([total]), of_value)
         return Fraction(lost, whole) if whole else Fraction(0)
@@ -122,68 +127,17 @@ class LabelledColumn:
             single[-1] = False
         return int(self._of_part[single].sum())
 
-    def _covered(self, of_value: Integers) -> Integers:
-        """By part, the rows of the table whose value its label may stand for."""
+    @property
+    def covered(self) -> CoveredCodes:
+        """What its labels may stand for; that of a part of which nothing is published covers nothing."""
         codes, parts = self.codes[self.kept], self.parts[self.kept]
         count = int(self.parts.max()) + 1
-        if len(np.unique(parts)) < count:  # what is left out may have parts of its own
-            present, parts = np.unique(parts, return_inverse=True)
-            covered = np.zeros(count, np.int64)
-            covered[present] = _covered(self.attribute, codes, parts.reshape(-1), of_value, self.level)
-        else:
-            covered = _covered(self.attribute, codes, parts, of_value, self.level)
+        present, dense = np.unique(parts, return_inverse=True)
+        ranges = covered_codes(self.attribute, codes, dense.reshape(-1), self.level)
+        owners, first, last = present[ranges.owners], ranges.first, ranges.last
         if self.last_is_root:
-            covered[-1] = of_value.sum()
-        return covered
-
-
-def _covered(
-    attribute: Attribute, codes: Integers, parts: Integers, of_value: Integers, level: int | None
-) -> Integers:
-    count = int(parts.max()) + 1
-    covered = np.zeros(count, np.int64)
-    if isinstance(attribute, OrderedAttribute):
-        below = np.concatenate(([0], np.cumsum(of_value)))
-        first, last = _between(attribute, codes, parts)
-        covered += below[last] - below[first]
-        missing = extremes(codes, parts, count)[0] == MISSING
-        covered += missing * of_value[MISSING]
-        return covered
-    if isinstance(attribute, HierarchicalAttribute):
-        low, high = extremes(codes, parts, count)
-        levels = np.full(count, level, np.int64) if level else attribute.below(low, high)
-        owners, nodes = distinct_codes(attribute.nodes[levels[parts], codes], parts)
-        np.add.at(covered, owners, _rows_of_nodes(attribute, of_value)[levels[owners], nodes])
-        if level:
-            return covered
-        # Values of all children of the root are labelled as the root, which stands for missing ones, too.
-        is_below_root = (levels == len(attribute.nodes) - 2) & (low != high)
-        lacking = of_value.sum() - covered - (low != MISSING) * of_value[MISSING]
-        covered[is_below_root & (lacking == 0)] = of_value.sum()
-        return covered
-    owners, held = distinct_codes(codes, parts)
-    np.add.at(covered, owners, of_value[held])
-    return covered
-
-
-def _between(attribute: OrderedAttribute, codes: Integers, parts: Integers) -> tuple[Integers, Integers]:
-    """By part, the present codes from the first that its label covers to one past the last."""
-    if isinstance(attribute, PrefixedAttribute):
-        ends = class_ends(codes, parts, attribute.texts)
-        first, last = places_below(attribute.texts, common_prefixes(ends.low_texts, ends.high_texts))
-        single = ends.low == ends.high
-        return np.where(single, ends.low, first + 1), np.where(single, ends.low + 1, last + 1)
-    ends = class_ends(codes, parts, pa.nulls(int(codes.max()), pa.string()))
-    nothing = ends.high == MISSING
-    return np.where(nothing, 1, ends.low), np.where(nothing, 1, ends.high + 1)
-
-
-def _rows_of_nodes(attribute: HierarchicalAttribute, of_value: Integers) -> Integers:
-    """Shape (levels, nodes): the rows of the values below each node."""
-    most = int(attribute.nodes.max()) + 1
-    padded = np.zeros(attribute.nodes.shape[1], np.int64)
-    padded[: len(of_value)] = of_value
-    rows = np.zeros((len(attribute.nodes), most), np.int64)
-    for level, numbers in enumerate(attribute.nodes):
-        np.add.at(rows[level], numbers, padded)
-    return rows
+            others = owners != count - 1
+            owners = np.append(owners[others], count - 1)
+            first = np.append(first[others], 0)
+            last = np.append(last[others], self.size)
+        return CoveredCodes(count, owners, first, last)

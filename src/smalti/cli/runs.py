@@ -199,6 +199,10 @@ def _named_by(document: "PolicyDocument", data: Mapping[str, str]) -> Mapping[st
 @click.option(
     "--dry-run", is_flag=True, help="Decide and plan, and show what would stop the run; write nothing."
 )
+@click.option("--page", metavar="FILE", type=PLACE,
+              help="Write the owner's report, with attacks on the output, as a page of HTML to a new file"
+              " that its owner alone can read.")  # fmt: skip
+@click.option("--report", metavar="FILE", type=PLACE, help="The same as JSON.")
 @click.option("--job", hidden=True, help="The private folder of an audit that runs by itself.")
 @agreement_option
 @bind_option
@@ -207,11 +211,22 @@ def _named_by(document: "PolicyDocument", data: Mapping[str, str]) -> Mapping[st
 @verbose_option
 @registry_option
 @format_option("human", "json")
-def run(policy: str, out: str, *, replace: bool, dry_run: bool, job: str | None, **options: Any) -> int:
+def run(  # noqa: PLR0913 (an option each)
+    policy: str,
+    out: str,
+    *,
+    replace: bool,
+    dry_run: bool,
+    page: str | None,
+    report: str | None,
+    job: str | None,
+    **options: Any,
+) -> int:
     """Run a policy on data, and record the result: all or nothing.
 
     A run decides the request, transforms the data, verifies the output, certifies and registers it.
     """
+    _check_reports(page, report, dry_run=dry_run)
     if dry_run:
         if not replace:
             _refuse_taken(out)
@@ -229,14 +244,61 @@ def run(policy: str, out: str, *, replace: bool, dry_run: bool, job: str | None,
     with _progress(job) as watch:
         if job is not None:
             bound["checkpoint"] = watch.checkpoint
-        outcome = api.run(document, out=out, replace=replace, watch=watch, **bound)
+        examine = page is not None or report is not None
+        outcome = api.run(document, out=out, replace=replace, examine=examine, watch=watch, **bound)
         if job is not None and not outcome.decision.is_permitted:
             watch.exit_code = FINDINGS
+    _write_reports(outcome, page, report)
     if shown_as == "json":
         click.echo(as_json(outcome_json(outcome)), nl=False)
     else:
         show_outcome(console(), outcome, registry, in_full=verbose)
     return 0 if outcome.decision.is_permitted else FINDINGS
+
+
+def _check_reports(page: str | None, report: str | None, *, dry_run: bool) -> None:
+    """Refuse, before any work, what cannot be written at the end."""
+    from smalti.errors import UsageError, raise_all
+
+    problems: list[Any] = []
+    for option, place in (("--page", page), ("--report", report)):
+        if place is not None and dry_run:
+            problem = "a dry run makes no output to report on"
+            problems.append(UsageError(option, problem, "a run", "leave it out"))
+        elif place is not None and (Path(place).exists() or not Path(place).absolute().parent.is_dir()):
+            problem = "the file cannot be created"
+            problems.append(UsageError(place, problem, "a file that does not exist, in a folder that does"))
+    raise_all(problems)
+    if page is not None:
+        from smalti.reports.web import check_installed
+
+        check_installed()
+
+
+def _write_reports(outcome: Any, page: str | None, report: str | None) -> None:
+    """Write the owner's report of a run, where there is one."""
+    from smalti.cli.keys import write_new
+    from smalti.json.examinations import examination_json
+    from smalti.json.runs import report_json
+    from smalti.json.text import as_json
+
+    examination = outcome.examination
+    if examination is None:
+        return
+    if report is not None:
+        document = {
+            "target": outcome.version.target,
+            "version": outcome.version.number,
+            "ownerReport": report_json(outcome.report),
+            "examination": examination_json(examination),
+        }
+        write_new(report, as_json(document).encode())
+    if page is not None:
+        from smalti.reports.examinations import page as page_of
+        from smalti.reports.web import to_html
+
+        shown = page_of(examination, f"{outcome.version.target} version {outcome.version.number}")
+        write_new(page, to_html(shown).encode())
 
 
 def _show_plan(planned: Any, *, as_json: bool, in_full: bool) -> None:

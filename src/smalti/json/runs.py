@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.reports import Report
 from smalti.json.decisions import decision_json
+from smalti.json.examinations import examination_json
 from smalti.json.registry import version_json
 from smalti.json.text import Json, as_json, camel_case
 
@@ -32,6 +33,8 @@ def outcome_json(outcome: "Outcome") -> Json:
             document["composition"] = camel_case(asdict(outcome.composition))
     if outcome.report is not None:
         document["ownerReport"] = report_json(outcome.report)
+    if outcome.examination is not None:
+        document["examination"] = examination_json(outcome.examination)
     return document
 
 

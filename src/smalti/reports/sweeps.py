@@ -19,7 +19,7 @@ _LIMITS: Final = (
     " those of somebody who knows the quasi-identifiers of a person in the table, and nothing else. What"
     " several releases tell together is no part of them: publish one point, not several."
 )
-_MEANINGS: Final = (
+MEANINGS: Final = (
     ("lost", "global certainty penalty (GCP): how much of each domain labels cover, 0 to 1"),
     ("entropy lost", "non-uniform entropy: the share of each column's entropy that labels leave open"),
     ("discernibility", "for each row the rows of its class, or all rows where it is left out, added up"),
@@ -81,7 +81,7 @@ def page(sweep: Sweep, target: str, *, with_drawings: bool) -> Page:
         ),
         *([Section("Warnings", tuple(map(Paragraph, sweep.warnings)))] if sweep.warnings else []),
         Section("How to run a point", (_runs(sweep),)),
-        Section("What the figures mean", (Table("", ("figure", "meaning"), _MEANINGS),)),
+        Section("What the figures mean", (Table("", ("figure", "meaning"), MEANINGS),)),
         Section("What this does not show", (Paragraph(_LIMITS),)),
     ]
     return Page(f"Sweep of {target}", lead, tuple(sections))

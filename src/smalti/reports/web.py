@@ -40,6 +40,11 @@ def write_html(shown: Page, path: str) -> None:
         ) from None
 
 
+def check_installed() -> None:
+    """Raise BackendError where a page cannot be made, before the work for it begins."""
+    _template()
+
+
 @cache
 def _template() -> "Template":
     try:

@@ -29,6 +29,10 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str, *, in_full: bo
     not_protected = _show_output(out, plan, outcome, in_full=in_full)
     if outcome.report is not None:
         fields(out, *(("owner's view", line) for line in outcome.report.lines("respondents")))
+    if outcome.examination is not None:
+        from smalti.reports.examinations import summary  # noqa: PLC0415 (only where it was asked for)
+
+        fields(out, *(("attacks", line) for line in summary(outcome.examination)))
     fields(
         out,
         ("not covered", "; ".join(not_protected)),
