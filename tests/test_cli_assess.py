@@ -265,3 +265,27 @@ def test_python_has_the_same_figures() -> None:
     assert [found.named(figures) for figures in found.minimal] == [("DoB",)]
     with pytest.raises(UsageError, match="size"):
         api.assess(PATIENTS, size=0)
+
+
+def test_the_page_stands_alone_and_is_for_the_owner(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    options = (
+        "--one-row-each",
+        "--sensitive",
+        "Disease",
+        *KNOWN,
+        "--sample-of",
+        "1000",
+        "--page",
+        "a.html",
+    )
+    ran = smalti("assess", PATIENTS, *options, cwd=tmp_path)
+    assert ran.code == 0, ran
+    place = tmp_path / "a.html"
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    page = place.read_text(encoding="utf-8")
+    assert "DoB alone tells all people apart." in page
+    assert "somebody knows that a person is in the data: 17 of 17 people" in page
+    assert "of 1,000 people, between" in page
+    assert not any(mark in page for mark in ("src=", "href=", "<script", "dyspepsia"))
+    assert smalti("assess", PATIENTS, *options, cwd=tmp_path).code == 2, "an existing file is not replaced"

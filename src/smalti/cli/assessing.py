@@ -33,6 +33,8 @@ if TYPE_CHECKING:
               help="The first record names the columns, though it does not look so.")  # fmt: skip
 @click.option("--report", metavar="FILE", type=PLACE,
               help="Write the JSON report to a new file that its owner alone can read.")  # fmt: skip
+@click.option("--page", metavar="FILE", type=PLACE,
+              help="Write it as a page of HTML to a new file that its owner alone can read.")  # fmt: skip
 @click.option("--init", "begins", is_flag=True,
               help="Write a description and a policy with these roles, as `init` does.")  # fmt: skip
 @verbose_option
@@ -52,11 +54,16 @@ def assess(data: str, **options: Any) -> int:
     from smalti.show.terminal import console
 
     shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
-    report, begins = options.pop("report"), options.pop("begins")
+    report, begins, page = options.pop("report"), options.pop("begins"), options.pop("page")
     assessment = assessing.assess(data, **options)
     document = as_json(assessment_json(assessment))
     if report is not None:
         write_new(report, document.encode())
+    if page is not None:
+        from smalti.reports.assessments import page as page_of
+        from smalti.reports.web import to_html
+
+        write_new(page, to_html(page_of(assessment)).encode())
     if shown_as == "json":
         click.echo(document, nl=False)
     else:
