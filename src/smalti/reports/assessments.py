@@ -128,11 +128,11 @@ def set_cells(assessment: Assessment, figures: SetFigures) -> tuple[str, ...]:
 def page(assessment: Assessment) -> Page:
     """The report of an assessment."""
     together, of_population = assessment.together, population(assessment)
-    known = () if together is None else risks(assessment, together)
+    sentences = () if together is None else risks(assessment, together)
     if together is not None:
-        known = (("somebody knows", ", ".join(assessment.named(together))), *known)
+        sentences = (("somebody knows", ", ".join(assessment.named(together))), *sentences)
     if of_population is not None:
-        known = (*known, ("population", of_population))
+        sentences = (*sentences, ("population", of_population))
     name = "the data" if assessment.profile.file is None else assessment.profile.file.name
     return Page(
         f"Assessment of {name}",
@@ -141,7 +141,7 @@ def page(assessment: Assessment) -> Page:
             Section("What is counted", (Table("", ("what", "which"), tuple(counting(assessment))),)),
             Section("Columns", (_columns(assessment),)),
             Section("What tells people apart", _sets(assessment)),
-            *([Section("Risks", (Table("", ("who", "what"), known),))] if known else []),
+            *([Section("Risks", (Table("", ("who", "what"), sentences),))] if sentences else []),
             Section("What this does not show", (Paragraph(_LIMITS),)),
         ),
     )
