@@ -173,9 +173,10 @@ def test_a_budget_that_nothing_charges_is_pointed_out() -> None:
 
 
 def test_masking_promises_nothing_and_each_technique_says_what_it_leaves_open() -> None:
+    pseudonyms = compared(SMALTI + "pseudonym", Operator.IS_ALL_OF, Text("x"))
     way = replace(
         WAY, method="masking", algorithm=None, several_algorithms=("noise-addition", "sampling"), k=None,
-        l=None, one_row_each=True, parameters=(compared(SMALTI + "pseudonym", Operator.IS_ALL_OF, Text("x")),),
+        l=None, one_row_each=True, parameters=(pseudonyms,),
     )  # fmt: skip
     rule = may(action=ANONYMIZE, anonymization=way, output=IRI("http://x.org/o"))
     (found,) = lint(policy(rule))
