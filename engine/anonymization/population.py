@@ -21,6 +21,7 @@ from smalti.vocab.terms import (
     OUTPUT_FORM,
     PARTITIONING,
     PRESENCE,
+    PSEUDONYM,
     SUPPRESSION_LIMIT,
 )
 
@@ -56,6 +57,8 @@ def refused_beside_population(wanted: Anonymization) -> list[SmaltiError]:
     ]
     if (limit := stated.get(SUPPRESSION_LIMIT)) is not None:
         refused.append((str(limit.where), "`smalti:suppressionLimit`", "no suppression"))
+    if (named := stated.get(PSEUDONYM)) is not None:
+        refused.append((str(named.where), "`smalti:pseudonym`", "columns under `smalti:released`"))
     if (way := stated.get(PARTITIONING)) is not None and "strict" not in {str(v) for v in _texts(way)}:
         refused.append((str(way.where), "this `smalti:partitioning`", "`strict`"))
     refused += [

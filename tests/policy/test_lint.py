@@ -172,6 +172,22 @@ def test_a_budget_that_nothing_charges_is_pointed_out() -> None:
     assert lint(policy(may(budget))) == ()
 
 
+def test_masking_promises_nothing_and_each_technique_says_what_it_leaves_open() -> None:
+    pseudonyms = compared(SMALTI + "pseudonym", Operator.IS_ALL_OF, Text("x"))
+    way = replace(
+        WAY, method="masking", algorithm=None, several_algorithms=("noise-addition", "sampling"), k=None,
+        l=None, one_row_each=True, parameters=(pseudonyms,),
+    )  # fmt: skip
+    rule = may(action=ANONYMIZE, anonymization=way, output=IRI("http://x.org/o"))
+    (found,) = lint(policy(rule))
+    assert (found.code, found.severity) == ("P626", Severity.NOTE)
+    assert found.message.startswith("masking promises no privacy model")
+    for technique in ("sampling", "noise-addition", "pseudonymization"):
+        assert f"{technique}: " in found.help
+    assert "top-coding" not in found.help
+    assert lint(policy(may(action=ANONYMIZE, anonymization=replace(WAY, one_row_each=True)))) == ()
+
+
 # --- Rules that never apply
 
 
