@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from smalti.engine.plan.kinds import holds_beside_others
 from smalti.engine.plan.recorded import recorded_kind
+from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import Input, NewVersion, TargetVersion, VersionFacts
 from smalti.engine.registry.registry import Registry
 from smalti.errors import UsageError
@@ -62,9 +63,22 @@ def _read(version: TargetVersion) -> tuple[IRI, ...]:
     return tuple(source.iri for source in version.inputs)
 
 
-def is_same_release(version: VersionFacts, plan_digest: str, content: str) -> bool:
-    """Whether a version has the same plan and the same content: neither tells more than the other."""
-    return version.plan_digest == plan_digest and version.output_digest == content
+def release_of(plan_digest: str, content: str, report: Report) -> tuple[str, ...]:
+    """What is equal for releases that tell the same.
+
+    Equal content of other data does not: who is in which of its classes may have changed.
+
+    Args:
+        plan_digest: of the plan.
+        content: its digest, whatever its format and files.
+        report: names the files that were read.
+    """
+    return plan_digest, content, *(file.hmac for file in report.inputs)
+
+
+def release_of_version(version: VersionFacts) -> tuple[str, ...]:
+    """The same of a version."""
+    return release_of(version.plan_digest, version.output_digest, version.report)
 
 
 def check_combined(registry: Registry, record: NewVersion) -> None:
@@ -82,7 +96,8 @@ def check_combined(registry: Registry, record: NewVersion) -> None:
         for version in joinable(registry, record.inputs, _files(record))
         if version.run not in record.combined_with
     )
-    if any(not is_same_release(version, record.plan_digest, record.output_digest) for version in new):
+    release = release_of_version(record)
+    if any(release_of_version(version) != release for version in new):
         raise UsageError(
             str(record.target),
             "another release about the same respondents was recorded during the run",

@@ -19,7 +19,7 @@ from smalti.engine.plan.kinds import holds_beside_others
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.plan.serialize import plan_digest
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.registry.joinable import is_same_release, joinable
+from smalti.engine.registry.joinable import joinable, release_of, release_of_version
 from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.disk import private_folder
@@ -55,8 +55,8 @@ def check_combination(
     digests = [input_hmac(under.registry, digest) for digest in compiled.contents.telling_digests]
     versions = joinable(under.registry, compiled.run_input.inputs, digests)
     runs = tuple(version.run for version in versions)
-    plan = plan_digest(compiled.plan)
-    if any(is_same_release(version, plan, produced.content) for version in versions):
+    release = release_of(plan_digest(compiled.plan), produced.content, produced.report)
+    if release in map(release_of_version, versions):
         return runs  # it has been held together with all of them
     if versions:
         under.watch.phase("combine")
@@ -66,7 +66,7 @@ def check_combination(
 
 def _different(versions: Sequence[TargetVersion]) -> tuple[TargetVersion, ...]:
     """One of those that are the same release."""
-    by_content = {(version.plan_digest, version.output_digest): version for version in reversed(versions)}
+    by_content = {release_of_version(version): version for version in reversed(versions)}
     return tuple(reversed(by_content.values()))
 
 

@@ -184,3 +184,20 @@ def test_a_release_that_was_recorded_meanwhile_is_not_passed_over(tmp_path: Path
     assert refused.code == 2
     assert "another release about the same respondents was recorded during the run" in refused.message
     assert not (tmp_path / "by-ward").exists()
+
+
+def test_equal_content_of_other_data_is_another_release(tmp_path: Path) -> None:
+    first = policy(tmp_path, "by-age", "age", people="respondent: who\nidentifiers: [who]")
+    place = tmp_path / "people.csv"
+    place.write_text("who,age,disease\na,1,flu\nb,2,gout\nc,5,flu\nd,6,cold\n")
+    assert run(tmp_path, first).code == 0
+    place.rename(tmp_path / "then.csv")
+    place.write_text("who,age,disease\nc,1,flu\nb,2,gout\na,5,flu\nd,6,cold\n")  # two moved
+    unknown = run(tmp_path, first, out="later")
+    assert unknown.code == 1
+    assert UNKNOWN in unknown.message
+    refused = run(tmp_path, first, "--earlier-data", "then.csv", out="later")
+    assert refused.code == 1
+    assert REFUSED in refused.message
+    (tmp_path / "then.csv").replace(place)
+    assert run(tmp_path, first, out="again").code == 0
