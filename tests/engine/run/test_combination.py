@@ -160,6 +160,44 @@ def test_other_data_is_held_together_by_its_people(tmp_path: Path) -> None:
     assert later.code == 0, later
 
 
+def test_rows_of_the_same_people_in_one_file_are_held_together(tmp_path: Path) -> None:
+    place = table(tmp_path, [*WARDS])
+    header, *rows = place.read_text().splitlines()
+    months = [f"{month},{row}" for month in ("june", "july") for row in rows]
+    place.write_text("\n".join([f"month,{header}", *months, ""]))
+    whose = "respondent: who\nidentifiers: [who]\nrows: {month: {exactly: MONTH}}"
+    june = policy(tmp_path, "by-age", "age", people=whose.replace("MONTH", "june"))
+    july = policy(tmp_path, "by-ward", "ward", people=whose.replace("MONTH", "july"))
+    assert run(tmp_path, june).code == 0
+    refused = run(tmp_path, july)
+    assert refused.code == 1
+    assert REFUSED in refused.message
+
+
+def test_people_who_cannot_be_recognised_in_other_data_are_not_taken_for_others(tmp_path: Path) -> None:
+    def rows(id_: str) -> str:
+        each = [f"{id_.format(n)},m{n},{n},{WARDS[n]},{DISEASES[n]}\n" for n in WARDS]
+        return "who,mail,age,ward,disease\n" + "".join(each)
+
+    whose = "respondent: who\nidentifiers: [who, mail]"
+    (tmp_path / "then.csv").write_text(rows("{}.0"))
+    assert run(tmp_path, policy(tmp_path, "by-age", "age", people=whose), data="then.csv").code == 0
+    (tmp_path / "people.csv").write_text(rows("{}e0"))
+    earlier = ("--earlier-data", "then.csv")
+    by_mail = policy(tmp_path, "by-ward", "ward", people=whose.replace(": who", ": mail"))
+    refused = run(tmp_path, by_mail, *earlier)
+    assert (refused.code, UNKNOWN in refused.message) == (1, True)
+    assert "another column" in refused.message
+    described: dict[str, Any] = {"@context": "http://www.w3.org/ns/csvw", "url": "people.csv"}
+    columns = [{"name": name} for name in ("who", "mail", "age", "ward", "disease")]
+    columns[0]["datatype"] = "double"
+    described["tableSchema"] = {"columns": columns}
+    (tmp_path / "people.csv-metadata.json").write_text(json.dumps(described))
+    refused = run(tmp_path, policy(tmp_path, "by-ward", "ward", people=whose), *earlier)
+    assert (refused.code, UNKNOWN in refused.message) == (1, True)
+    assert "another datatype" in refused.message
+
+
 def test_other_data_in_which_nobody_is_told_apart_is_refused(released: Path) -> None:
     (released / "people.csv").rename(released / "then.csv")
     table(released, [1, 2, 3, 4, 5, 6])
