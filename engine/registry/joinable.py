@@ -12,7 +12,7 @@ from smalti.vocab.terms import IRI
 
 
 def joinable(
-    registry: Registry, inputs: Sequence[Input], digests: Collection[str]
+    registry: Registry, inputs: Sequence[Input], digests: Collection[str], said: Collection[IRI] = ()
 ) -> tuple[TargetVersion, ...]:
     """The earlier versions that narrow down, beside a new one, who is who; oldest first.
 
@@ -26,11 +26,12 @@ def joinable(
         registry: which may not be there yet.
         inputs: of the new version.
         digests: keyed, of the files that it read.
+        said: the assets that share respondents with these inputs by the word of its policy.
     """
     if not registry.exists or _is_made_from_outputs(inputs):
         return ()
     waiting = [version for version in registry.outputs.all() if _counts(version)]
-    people = registry.ledger.same_respondents(source.iri for source in inputs)
+    people = registry.ledger.same_respondents((*(source.iri for source in inputs), *said))
     files, sharing = frozenset(digests), list[TargetVersion]()
     while True:
         new = [
@@ -93,7 +94,7 @@ def check_combined(registry: Registry, record: NewVersion) -> None:
         return
     new = (
         version
-        for version in joinable(registry, record.inputs, _files(record))
+        for version in joinable(registry, record.inputs, _files(record), record.same_people)
         if version.run not in record.combined_with
     )
     release = release_of_version(record)

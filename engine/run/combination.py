@@ -14,6 +14,7 @@ from typing import Any, Final
 from smalti.engine.binding.binding import files_of, input_hmac
 from smalti.engine.binding.capability import Capability, Compiled, OwnersData, Produced, capability_of
 from smalti.engine.binding.run_record import RunUnder
+from smalti.engine.losses.charging import memberships_said
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import holds_beside_others
 from smalti.engine.plan.recorded import plan_from_json
@@ -26,6 +27,7 @@ from smalti.engine.tables.disk import private_folder
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.verify.combined import ReleasedRows, Weakened, weakened
 from smalti.errors import BackendError, GuaranteeError, InternalError, SmaltiError
+from smalti.vocab.terms import IRI
 
 _THIS_RUN: Final = 0
 _DISCARD: Final = (
@@ -37,13 +39,23 @@ _OTHER_PEOPLE: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """What a run was held together with."""
+
+    runs: tuple[str, ...]
+    """Of all earlier releases about the same respondents."""
+    same_people: tuple[IRI, ...]
+    """As `NewVersion.same_people`."""
+
+
 def check_combination(
     capability: Capability[Any, Any], under: RunUnder, compiled: Compiled[Any], produced: Produced
-) -> tuple[str, ...] | None:
+) -> Combined | None:
     """Refuse a run beside which an earlier release, or which beside the earlier ones, breaks its promise.
 
     Returns:
-        The runs of the earlier releases; None where it needs not be held together with any.
+        The earlier releases; None where it needs not be held together with any.
 
     Raises:
         GuaranteeError: it does, or that cannot be told. The submitter is told with which releases where
@@ -53,15 +65,28 @@ def check_combination(
     if holds_beside_others(capability.kind):
         return None
     digests = [input_hmac(under.registry, digest) for digest in compiled.contents.telling_digests]
-    versions = joinable(under.registry, compiled.run_input.inputs, digests)
-    runs = tuple(version.run for version in versions)
+    said = _same_people(under, compiled)
+    versions = joinable(under.registry, compiled.run_input.inputs, digests, said)
+    combined = Combined(tuple(version.run for version in versions), said)
     release = release_of(plan_digest(compiled.plan), produced.content, produced.report)
     if release in map(release_of_version, versions):
-        return runs  # it has been held together with all of them
+        return combined  # it has been held together with all of them
     if versions:
         under.watch.phase("combine")
         _Combination(capability, under, compiled, _different(versions)).check()
-    return runs
+    return combined
+
+
+def _same_people(under: RunUnder, compiled: Compiled[Any]) -> tuple[IRI, ...]:
+    """The assets that are about the same respondents since the policy says which collection one is in."""
+    request, ledger = under.request, under.registry.ledger
+    said = memberships_said(request)
+    if not said:
+        return ()
+    read = [source.iri for source in compiled.run_input.inputs]
+    by, issuer = request.submitter, request.document.issuer
+    people = ledger.same_respondents(read, said, bound_by=by, said_by=issuer)
+    return tuple(sorted(people - ledger.same_respondents(read)))
 
 
 def _different(versions: Sequence[TargetVersion]) -> tuple[TargetVersion, ...]:

@@ -113,6 +113,28 @@ def test_coarser_classes_are_published_and_all_promises_count(released: Path) ->
     assert REFUSED in copied.message
 
 
+def test_who_is_in_a_collection_by_the_word_of_a_policy_is_the_same_person(released: Path) -> None:
+    everybody = "http://example.com/everybody"
+    rows = (released / "people.csv").read_text().splitlines()
+    (released / "everybody.csv").write_text("\n".join([rows[0], *reversed(rows[1:]), ""]))
+    by_ward = policy(released, "by-ward", "ward", target=everybody)
+    document = json.loads(smalti("fmt", "--to", "json-ld", by_ward, cwd=released).out)
+    context = document.pop("@context")
+    member = {"uid": PEOPLE, "@type": "Asset", "partOf": everybody}
+    stated = {"@context": context, "@graph": [document, member]}
+    (released / "stated.jsonld").write_text(json.dumps(stated))
+    there = {"target": everybody, "data": "everybody.csv"}
+    refused = run(released, "stated.jsonld", **there, out="stated")
+    assert refused.code == 1
+    assert UNKNOWN in refused.message
+    done = smalti("targets", "discard", "http://example.com/by-age", "--as", HOSPITAL, cwd=released)
+    assert done.code == 0
+    assert run(released, "stated.jsonld", **there, out="stated").code == 0
+    refused = run(released, "by-age.yaml", out="again")
+    assert refused.code == 1, "it stays so once it was said"
+    assert UNKNOWN in refused.message
+
+
 def test_a_discarded_release_is_held_together_with_nothing(released: Path) -> None:
     second = policy(released, "by-ward", "ward")
     kept = (released / "by-age" / "by-age.csv").read_bytes()
