@@ -33,6 +33,7 @@ _THIS_RUN: Final = 0
 _DISCARD: Final = (
     "an owner who knows that nobody has an earlier release says so with `smalti targets discard`"
 )
+_ASK: Final = "ask an owner of the data"
 _OTHER_PEOPLE: Final = (
     "data about other people is a target of its own, with its own IRI; and data that changes needs a"
     f" respondent column; {_DISCARD}"
@@ -172,13 +173,17 @@ class _Combination:
 
     def _unknown(self, problem: str, way_out: str) -> GuaranteeError:
         rule = "it cannot be told whether it breaks a promise together with earlier releases"
-        text = f"{rule}: {problem}" if self.under.binds_as_owner else rule
+        if self.under.binds_as_owner:
+            rule = f"{rule}: {problem}"
+        else:
+            way_out = _ASK
         return GuaranteeError(
-            str(self.compiled.plan.write.output), text, "earlier releases that can be made again", way_out
+            str(self.compiled.plan.write.output), rule, "earlier releases that can be made again", way_out
         )
 
     def _refusal(self, weak: Sequence[Weakened]) -> GuaranteeError:
         problem = "together with earlier releases about the same respondents, a promise is broken"
+        way_out = _DISCARD if self.under.binds_as_owner else _ASK
         if self.under.binds_as_owner:
             problem += ": " + "; ".join(self._in_words(each) for each in weak)
             problem += "; held together with " + ", ".join(self._name(version) for version in self.versions)
@@ -187,7 +192,7 @@ class _Combination:
             problem,
             "a release that keeps every promise together with all earlier ones",
             "ask for one by the plan of an earlier release, or one that tells fewer people apart;"
-            f" {_DISCARD}",
+            f" {way_out}",
         )
 
     def _in_words(self, release: Weakened) -> str:

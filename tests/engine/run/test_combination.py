@@ -8,6 +8,7 @@ from unittest.mock import patch
 import pytest
 from shell import Ran, listing, smalti
 
+from smalti.engine.anonymization.capability import Anonymization
 from smalti.engine.run import driver
 
 PEOPLE = "http://example.com/people"
@@ -90,6 +91,11 @@ def test_who_does_not_own_the_data_learns_that_it_is_so_and_no_more(tmp_path: Pa
     assert REFUSED in refused.message, refused
     assert "by-age" not in refused.message
     assert "respondents, in" not in refused.message
+    with patch.object(Anonymization, "released_again", return_value=None):
+        unknown = run(tmp_path, second, owner=None)
+    assert unknown.code == 1
+    assert UNKNOWN in unknown.message
+    assert "described" not in unknown.message, "not even why"
 
 
 def test_the_same_release_again_and_what_is_made_from_outputs_add_nothing(released: Path) -> None:
