@@ -183,7 +183,8 @@ class Anonymization(Capability[Plan, Written]):
     def released(self, compiled: Compiled[Plan], stage: Stage) -> ReleasedRows:
         plan = compiled.plan
         output = Output.in_folder(stage.output, plan.write.format)
-        return released_rows(plan, compiled.source, output, stage.link)
+        withdrawn = compiled.run_input.circumstances.withdrawn
+        return released_rows(plan, compiled.source, output, stage.link, withdrawn)
 
     def released_again(
         self, plan: Plan, data: OwnersData, backend: Backend, place: Path

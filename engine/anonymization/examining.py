@@ -10,8 +10,9 @@ from typing import Final
 import numpy as np
 
 from smalti.engine.anonymization.class_measures import ClassMeasures, MeasuredClasses, kept_names
-from smalti.engine.anonymization.codebooks import Hierarchies, codebook_of
+from smalti.engine.anonymization.codebooks import codebook_of
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.ladders import Hierarchies
 from smalti.engine.plan.examination import AttackFigures, Examination, TableAttack
 from smalti.engine.plan.plan import Plan
 from smalti.engine.plan.serialize import plan_digest

@@ -18,6 +18,7 @@ from smalti.engine.plan.plan import OutputFormat, Plan, RespondentColumn, column
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.disk import private_folder
 from smalti.engine.tables.reading import read_names
+from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.engine.tables.writing import content_digest
 from smalti.engine.verify.combined import ReleasedRows
 from smalti.engine.verify.population import OriginalPopulation
@@ -90,7 +91,8 @@ def _again(
             leave_out_rows(plan, table, data.withdrawn)
             pseudonymize(plan, table, key_of(plan, None if data.registry is None else data.registry.path))
             execute(plan, table, written / "published", link, lambda _: None, hierarchies, staged)
-        yield released_rows(plan, source, Output.in_folder(written, plan.write.format), link), population
+        output = Output.in_folder(written, plan.write.format)
+        yield released_rows(plan, source, output, link, data.withdrawn), population
 
 
 def _check_hierarchies(plan: Plan, source: Source, hierarchies: Hierarchies) -> None:
@@ -106,10 +108,13 @@ def _check_hierarchies(plan: Plan, source: Source, hierarchies: Hierarchies) -> 
             )
 
 
-def released_rows(plan: Plan, source: Source, output: Output, link: Path) -> ReleasedRows:
+def released_rows(
+    plan: Plan, source: Source, output: Output, link: Path, withdrawn: Withdrawn
+) -> ReleasedRows:
     """Rows that a plan published, beside the data that they came from."""
     original = Original(source.path, source.format, source.parts)
-    return ReleasedRows.of(plan, original, output, link, hierarchies_of(source.description))
+    hierarchies = hierarchies_of(source.description)
+    return ReleasedRows.of(plan, original, output, link, hierarchies, withdrawn.known_form)
 
 
 @contextmanager

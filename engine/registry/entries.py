@@ -241,6 +241,8 @@ class NewVersion(VersionFacts):
     combined_with: tuple[str, ...] | None = None
     """The runs of all earlier releases that it was held together with (`joinable`); None: with none, since
     its promise holds beside any."""
+    same_people: tuple[IRI, ...] = ()
+    """The assets that share respondents with its inputs by the word of its policy alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

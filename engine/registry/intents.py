@@ -138,7 +138,8 @@ class Intents:
                     _policies.end(connection, entry)
                 _policies.store(connection, new, new.policies[0], dict(new.parents), signed)
             inputs = [digest for file in record.report.inputs for digest in file.digests]
-            _budgets.note_read(connection, [source.iri for source in record.inputs], inputs)
+            read = [source.iri for source in record.inputs]
+            _budgets.note_read(connection, [*read, *record.same_people], inputs)
             if record.takes_over is not None:
                 _versions.set_place(connection, record.takes_over)
             return _versions.insert_version(connection, intent)

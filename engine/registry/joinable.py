@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from smalti.engine.plan.kinds import holds_beside_others
 from smalti.engine.plan.recorded import recorded_kind
+from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import Input, NewVersion, TargetVersion, VersionFacts
 from smalti.engine.registry.registry import Registry
 from smalti.errors import UsageError
@@ -11,7 +12,7 @@ from smalti.vocab.terms import IRI
 
 
 def joinable(
-    registry: Registry, inputs: Sequence[Input], digests: Collection[str]
+    registry: Registry, inputs: Sequence[Input], digests: Collection[str], said: Collection[IRI] = ()
 ) -> tuple[TargetVersion, ...]:
     """The earlier versions that narrow down, beside a new one, who is who; oldest first.
 
@@ -25,11 +26,12 @@ def joinable(
         registry: which may not be there yet.
         inputs: of the new version.
         digests: keyed, of the files that it read.
+        said: the assets that share respondents with these inputs by the word of its policy.
     """
     if not registry.exists or _is_made_from_outputs(inputs):
         return ()
     waiting = [version for version in registry.outputs.all() if _counts(version)]
-    people = registry.ledger.same_respondents(source.iri for source in inputs)
+    people = registry.ledger.same_respondents((*(source.iri for source in inputs), *said))
     files, sharing = frozenset(digests), list[TargetVersion]()
     while True:
         new = [
@@ -63,9 +65,22 @@ def _read(version: TargetVersion) -> tuple[IRI, ...]:
     return tuple(source.iri for source in version.inputs)
 
 
-def is_same_release(version: VersionFacts, plan_digest: str, content: str) -> bool:
-    """Whether a version has the same plan and the same content: neither tells more than the other."""
-    return version.plan_digest == plan_digest and version.output_digest == content
+def release_of(plan_digest: str, content: str, report: Report) -> tuple[str, ...]:
+    """What is equal for releases that tell the same.
+
+    Equal content of other data does not: who is in which of its classes may have changed.
+
+    Args:
+        plan_digest: of the plan.
+        content: its digest, whatever its format and files.
+        report: names the files that were read.
+    """
+    return plan_digest, content, *(file.hmac for file in report.inputs)
+
+
+def release_of_version(version: VersionFacts) -> tuple[str, ...]:
+    """The same of a version."""
+    return release_of(version.plan_digest, version.output_digest, version.report)
 
 
 def check_combined(registry: Registry, record: NewVersion) -> None:
@@ -80,10 +95,11 @@ def check_combined(registry: Registry, record: NewVersion) -> None:
         return
     new = (
         version
-        for version in joinable(registry, record.inputs, _files(record))
+        for version in joinable(registry, record.inputs, _files(record), record.same_people)
         if version.run not in record.combined_with
     )
-    if any(not is_same_release(version, record.plan_digest, record.output_digest) for version in new):
+    release = release_of_version(record)
+    if any(release_of_version(version) != release for version in new):
         raise UsageError(
             str(record.target),
             "another release about the same respondents was recorded during the run",

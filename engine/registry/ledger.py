@@ -110,8 +110,23 @@ class Ledger:
             assets = same_respondents(connection, self._shared.vocabularies, (target,))
             return _budgets.budget(connection, assets)
 
-    def same_respondents(self, targets: Iterable[IRI]) -> frozenset[IRI]:
-        """The assets that share a ledger with some targets, these too; also by files of the same bytes."""
+    def same_respondents(
+        self,
+        targets: Iterable[IRI],
+        memberships: Iterable[tuple[IRI, IRI]] = (),
+        *,
+        bound_by: IRI | None = None,
+        said_by: IRI | None = None,
+    ) -> frozenset[IRI]:
+        """The assets that share a ledger with some targets, these too; also by files of the same bytes.
+
+        Args:
+            targets: sources, outputs or versions.
+            memberships: as for `charge`.
+            bound_by: likewise.
+            said_by: likewise.
+        """
         with self._shared.database.reading() as connection:
-            assets = same_respondents(connection, self._shared.vocabularies, targets)
+            vocabularies = self._shared.vocabularies
+            assets = same_respondents(connection, vocabularies, targets, memberships, bound_by, said_by)
             return assets | _budgets.joined(connection, assets)

@@ -14,36 +14,49 @@ from typing import Any, Final
 from smalti.engine.binding.binding import files_of, input_hmac
 from smalti.engine.binding.capability import Capability, Compiled, OwnersData, Produced, capability_of
 from smalti.engine.binding.run_record import RunUnder
+from smalti.engine.losses.charging import memberships_said
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import holds_beside_others, promises_nothing
 from smalti.engine.plan.recorded import plan_from_json, recorded_kind
 from smalti.engine.plan.serialize import plan_digest
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.registry.joinable import is_same_release, joinable
+from smalti.engine.registry.joinable import joinable, release_of, release_of_version
 from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.disk import private_folder
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.verify.combined import ReleasedRows, Weakened, weakened
 from smalti.errors import BackendError, GuaranteeError, InternalError, SmaltiError
+from smalti.vocab.terms import IRI
 
 _THIS_RUN: Final = 0
 _DISCARD: Final = (
     "an owner who knows that nobody has an earlier release says so with `smalti targets discard`"
 )
+_ASK: Final = "ask an owner of the data"
 _OTHER_PEOPLE: Final = (
     "data about other people is a target of its own, with its own IRI; and data that changes needs a"
     f" respondent column; {_DISCARD}"
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """What a run was held together with."""
+
+    runs: tuple[str, ...]
+    """Of all earlier releases about the same respondents."""
+    same_people: tuple[IRI, ...]
+    """As `NewVersion.same_people`."""
+
+
 def check_combination(
     capability: Capability[Any, Any], under: RunUnder, compiled: Compiled[Any], produced: Produced
-) -> tuple[str, ...] | None:
+) -> Combined | None:
     """Refuse a run beside which an earlier release, or which beside the earlier ones, breaks its promise.
 
     Returns:
-        The runs of the earlier releases; None where it needs not be held together with any.
+        The earlier releases; None where it needs not be held together with any.
 
     Raises:
         GuaranteeError: it does, or that cannot be told. The submitter is told with which releases where
@@ -53,21 +66,34 @@ def check_combination(
     if holds_beside_others(capability.kind):
         return None
     digests = [input_hmac(under.registry, digest) for digest in compiled.contents.telling_digests]
-    versions = joinable(under.registry, compiled.run_input.inputs, digests)
-    runs = tuple(version.run for version in versions)
-    plan = plan_digest(compiled.plan)
-    if any(is_same_release(version, plan, produced.content) for version in versions):
-        return runs  # it has been held together with all of them
+    said = _same_people(under, compiled)
+    versions = joinable(under.registry, compiled.run_input.inputs, digests, said)
+    combined = Combined(tuple(version.run for version in versions), said)
+    release = release_of(plan_digest(compiled.plan), produced.content, produced.report)
+    if release in map(release_of_version, versions):
+        return combined  # it has been held together with all of them
     kinds = (capability.kind, *(recorded_kind(version.plan) for version in versions))
     if versions and not all(map(promises_nothing, kinds)):
         under.watch.phase("combine")
         _Combination(capability, under, compiled, _different(versions)).check()
-    return runs
+    return combined
+
+
+def _same_people(under: RunUnder, compiled: Compiled[Any]) -> tuple[IRI, ...]:
+    """The assets that are about the same respondents since the policy says which collection one is in."""
+    request, ledger = under.request, under.registry.ledger
+    said = memberships_said(request)
+    if not said:
+        return ()
+    read = [source.iri for source in compiled.run_input.inputs]
+    by, issuer = request.submitter, request.document.issuer
+    people = ledger.same_respondents(read, said, bound_by=by, said_by=issuer)
+    return tuple(sorted(people - ledger.same_respondents(read)))
 
 
 def _different(versions: Sequence[TargetVersion]) -> tuple[TargetVersion, ...]:
     """One of those that are the same release."""
-    by_content = {(version.plan_digest, version.output_digest): version for version in reversed(versions)}
+    by_content = {release_of_version(version): version for version in reversed(versions)}
     return tuple(reversed(by_content.values()))
 
 
@@ -148,13 +174,17 @@ class _Combination:
 
     def _unknown(self, problem: str, way_out: str) -> GuaranteeError:
         rule = "it cannot be told whether it breaks a promise together with earlier releases"
-        text = f"{rule}: {problem}" if self.under.binds_as_owner else rule
+        if self.under.binds_as_owner:
+            rule = f"{rule}: {problem}"
+        else:
+            way_out = _ASK
         return GuaranteeError(
-            str(self.compiled.plan.write.output), text, "earlier releases that can be made again", way_out
+            str(self.compiled.plan.write.output), rule, "earlier releases that can be made again", way_out
         )
 
     def _refusal(self, weak: Sequence[Weakened]) -> GuaranteeError:
         problem = "together with earlier releases about the same respondents, a promise is broken"
+        way_out = _DISCARD if self.under.binds_as_owner else _ASK
         if self.under.binds_as_owner:
             problem += ": " + "; ".join(self._in_words(each) for each in weak)
             problem += "; held together with " + ", ".join(self._name(version) for version in self.versions)
@@ -163,7 +193,7 @@ class _Combination:
             problem,
             "a release that keeps every promise together with all earlier ones",
             "ask for one by the plan of an earlier release, or one that tells fewer people apart;"
-            f" {_DISCARD}",
+            f" {way_out}",
         )
 
     def _in_words(self, release: Weakened) -> str:

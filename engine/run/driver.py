@@ -26,7 +26,7 @@ from smalti.engine.plan.phase import Phase
 from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import publish
 from smalti.engine.registry.registry import Registry
-from smalti.engine.run.combination import check_combination
+from smalti.engine.run.combination import Combined, check_combination
 from smalti.engine.run.recoding import kept_recoding
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import InternalError
@@ -140,7 +140,7 @@ def _recorded(
     under: RunUnder,
     compiled: Compiled[P],
     produced: Produced,
-    combined_with: tuple[str, ...] | None,
+    combined: Combined | None,
     check_publication: Callable[[], None],
 ) -> Outcome:
     registry, watch, plan = under.registry, under.watch, compiled.plan
@@ -164,7 +164,8 @@ def _recorded(
         report,
         produced.tables,
     )
-    record = replace(record, combined_with=combined_with)
+    if combined is not None:
+        record = replace(record, combined_with=combined.runs, same_people=combined.same_people)
     check_publication()
     version = publish(registry, under.stage, record)
     if under.request.submitter not in registry.ownership.full(version.target):

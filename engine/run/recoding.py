@@ -16,12 +16,16 @@ def kept_recoding(request: RunRequest, registry: Registry) -> KeptRecoding | Non
     """The recoding that a request names; None where it names none.
 
     Raises:
-        UsageError: there is no such release, the submitter does not own it, or it has no levels.
+        UsageError: no such release stands, the submitter does not own it, or it has no levels.
     """
     if request.recoding_of is None:
         return None
     versions = registry.outputs.of(request.recoding_of)
-    owned = [v for v in versions if request.submitter in registry.ownership.full(v.target)]
+    owned = [
+        version
+        for version in versions
+        if version.discarded_at is None and request.submitter in registry.ownership.full(version.target)
+    ]
     if not owned:
         raise UsageError(
             _WHERE,

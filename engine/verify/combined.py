@@ -8,7 +8,8 @@ that they have in all releases (to be in none is one of them), and each release 
 groups in the place of its classes.
 
 What tells the class of a row is what is published of every column that any of the releases generalises:
-also where this release publishes the column as it is.
+also where this release publishes the column as it is. Where a release does not publish a row, the person
+is looked for in the classes of their other rows that it does publish, of this data and of other data.
 
 Not counted: who reads several rows of one respondent in one release, or links rows of two releases by
 sensitive values. One number for each row and release is held in memory.
@@ -16,10 +17,10 @@ sensitive values. One number for each row and release is held in memory.
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 import duckdb
 import numpy as np
@@ -35,10 +36,14 @@ from smalti.engine.verify.labels import by_value, canonical
 from smalti.engine.verify.nodes import tree_of
 from smalti.engine.verify.promise import Promise, problems_of
 from smalti.engine.verify.read import Link, Original, Output, read_original, read_output
+from smalti.engine.verify.rows import IsWithdrawn, columns_to_read, participating
 from smalti.errors import BackendError
-from smalti.transforms.base import RESPONDENTS, Guarantee
+from smalti.transforms.base import RESPONDENTS, Datatype, Guarantee
 
 _ABSENT: Final = -1
+_SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
+_COMPARED: Final = ({Datatype.INTEGER, Datatype.DECIMAL}, {Datatype.INTEGER, Datatype.STRING})
+"""Datatypes under which a respondent is written alike."""
 MOST_RECORDS: Final = 20
 """Records that are named to the owner."""
 
@@ -66,6 +71,8 @@ class ReleasedRows:
     hierarchies: Mapping[str, DeclaredHierarchy]
     data: int = 0
     """Equal for releases of the same data, wherever its bytes are."""
+    suppressed: Codes = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The rows of the original that lack since their classes miss the promise: shares are of them, too."""
 
     @classmethod
     def of(
@@ -75,8 +82,13 @@ class ReleasedRows:
         output: Output,
         link: Path,
         hierarchies: Mapping[str, DeclaredHierarchy],
+        is_withdrawn: IsWithdrawn | None,
     ) -> Self:
-        """What a plan published."""
+        """What a plan published.
+
+        Raises:
+            DataError, BackendError: as `weakened`.
+        """
         promise, respondent = Promise.of(plan), plan.read.respondent
         return cls(
             original,
@@ -89,12 +101,24 @@ class ReleasedRows:
             plan.column(respondent.column) if isinstance(respondent, RespondentColumn) else None,
             promise.guarantee,
             hierarchies,
+            suppressed=_suppressed(plan, original, link, is_withdrawn),
         )
 
     @property
     def is_of_population(self) -> bool:
         """Whether its promise is about persons of a population table, who are not in its data."""
         return self.guarantee is not None and self.guarantee.is_of_population
+
+
+def _suppressed(plan: Plan, original: Original, link: Path, is_withdrawn: IsWithdrawn | None) -> Codes:
+    if not plan.apply.transform.lattice_terms.leaves_out:
+        return np.zeros(0, np.int64)
+    header = tuple(column.name for column in plan.read.columns)
+    table = read_original(original, header, columns_to_read(plan, ()) or header[:1])
+    published = Link(link)
+    linked = published.part(0, published.rows)
+    suppressed: Codes = np.setdiff1d(participating(plan, table, is_withdrawn), linked)
+    return suppressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +151,11 @@ def weakened(releases: Sequence[ReleasedRows], place: Path) -> tuple[Weakened, .
     if any(release.is_of_population for release in releases):
         return "a promise about a population table is not judged beside other releases"
     generalised = {name for release in releases for name in release.classes}
-    data = _by_data(releases)
-    if len(data) > 1 and any(each.people is None for each in data):
-        return "data in which no column tells people apart is not held beside other data"
+    by_data = _by_data(releases)
+    telling = _telling([[*map(releases.__getitem__, numbers)] for numbers in by_data])
+    if isinstance(telling, str):
+        return telling
+    data = [_read(releases, numbers, column) for numbers, column in zip(by_data, telling, strict=True)]
     for each in data:
         for number in each.numbers:
             each.classes[number] = _classes_of(releases[number], generalised, each.table.rows)
@@ -164,24 +190,52 @@ class _Grouped:
     groups: Codes
 
 
-def _by_data(releases: Sequence[ReleasedRows]) -> list[_Data]:
+def _by_data(releases: Sequence[ReleasedRows]) -> list[tuple[int, ...]]:
+    """The numbers of the releases of each data."""
     numbers: dict[int, list[int]] = {}
     for number, release in enumerate(releases):
         numbers.setdefault(release.data, []).append(number)
-    return [_read([*map(releases.__getitem__, some)], tuple(some)) for some in numbers.values()]
+    return [tuple(some) for some in numbers.values()]
 
 
-def _read(releases: Sequence[ReleasedRows], numbers: tuple[int, ...]) -> _Data:
+def _telling(by_data: Sequence[Sequence[ReleasedRows]]) -> list[Column | None] | str:
+    """By data the column that people are recognised by, also in the other data; or why they are not."""
+    respondents = [
+        {
+            release.respondent.name: release.respondent
+            for release in releases
+            if release.respondent is not None
+        }
+        for releases in by_data
+    ]
+    if len(by_data) == 1:
+        return [next(iter(respondents[0].values()), None)]
+    if not all(respondents):
+        return "data in which no column tells people apart is not held beside other data"
+    shared = [name for name in respondents[0] if all(name in columns for columns in respondents)]
+    if not shared:
+        return "other data tells people apart by another column"
+    chosen = [columns[shared[0]] for columns in respondents]
+    datatypes = {column.datatype for column in chosen}
+    if len(datatypes) > 1 and not any(datatypes <= alike for alike in _COMPARED):
+        return f"`{shared[0]}`, which tells people apart, has another datatype in other data"
+    if Datatype.STRING in datatypes:
+        return [replace(column, datatype=Datatype.STRING) for column in chosen]
+    return list(chosen)
+
+
+def _read(releases: Sequence[ReleasedRows], numbers: tuple[int, ...], telling: Column | None) -> _Data:
     """The columns of data that any of the releases of it needs."""
-    telling = [release.respondent for release in releases if release.respondent is not None]
-    wanted = {column.name for release in releases for column in release.sensitive}
-    wanted |= {column.name for column in telling}
-    header = releases[0].header
-    table = read_original(releases[0].original, header, sorted(wanted or {header[0]}))
+    here = [releases[number] for number in numbers]
+    wanted = {
+        column.name for release in here for column in (*release.sensitive, release.respondent) if column
+    }
+    header = here[0].header
+    table = read_original(here[0].original, header, sorted(wanted or {header[0]}))
     people = None
-    if telling:
-        coded = table.columns[telling[0].name]
-        texts = pa.concat_arrays([canonical(telling[0], coded.values.cast(TEXT)), pa.array([""], TEXT)])
+    if telling is not None:
+        coded = table.columns[telling.name]
+        texts = pa.concat_arrays([canonical(telling, coded.values.cast(TEXT)), pa.array([""], TEXT)])
         people = texts.take(pa.array(np.where(coded.codes == MISSING, len(coded.values), coded.codes)))
     return _Data(table, people, numbers, {})
 
@@ -217,12 +271,51 @@ def _groups(data: Sequence[_Data], place: Path) -> list[_Grouped]:
 
 
 def _within(data: _Data) -> _Grouped:
-    """Rows of one table that have the same classes in all releases of it; of those in any."""
+    """Rows of one table whose respondents have the same classes in all releases of it; of those in any."""
     classes = [data.classes[number] for number in data.numbers]
-    published = np.flatnonzero(np.any([each != _ABSENT for each in classes], axis=0))
-    if not len(published):
-        return _Grouped(published, published)
-    return _Grouped(published, group([each[published] for each in classes]).ids)
+    rows = np.flatnonzero(np.any([each != _ABSENT for each in classes], axis=0))
+    if not len(rows):
+        return _Grouped(rows, rows)
+    classes = [each[rows] for each in classes]
+    if data.people is not None:
+        places, classes = _with_other_rows(_numbers(data.people.take(pa.array(rows))), classes)
+        rows = rows[places]
+    return _Grouped(rows, group(classes).ids)
+
+
+def _numbers(texts: ArrowArray) -> Codes:
+    numbers: Codes = texts.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers
+
+
+def _with_other_rows(people: Codes, classes: Sequence[Codes]) -> tuple[Codes, list[Codes]]:
+    """Where a release lacks a row: the classes that other rows of the respondent have in it.
+
+    Args:
+        people: by row whom it is about.
+        classes: by release and row.
+
+    Returns:
+        The rows, one of them once for each combination of such classes; and their classes by release.
+    """
+    places, filled = np.arange(len(people)), list(classes)
+    for number, each in enumerate(classes):
+        lacks = each == _ABSENT
+        inside = np.flatnonzero(~lacks)
+        if len(inside) in {0, len(each)}:
+            continue
+        pairs = inside[group([people[inside], each[inside]]).first_rows()]
+        pairs = pairs[np.argsort(people[pairs], kind="stable")]
+        start, end = (np.searchsorted(people[pairs], people[places], side) for side in _SIDES)
+        is_filled = lacks[places] & (end > start)
+        times = np.where(is_filled, end - start, 1)
+        again = np.repeat(np.arange(len(places)), times)
+        nth = np.arange(len(again)) - np.repeat(np.cumsum(times) - times, times)
+        others = each[pairs[np.where(is_filled[again], start[again] + nth, 0)]]
+        filled = [column[again] for column in filled]
+        filled[number] = np.where(is_filled[again], others, filled[number])
+        places = places[again]
+    return places, filled
 
 
 def _across(data: Sequence[_Data], alone: Sequence[_Grouped], place: Path) -> list[_Grouped]:
@@ -286,15 +379,20 @@ def _judged(
     promise = Promise(release.published, release.classes, names, (), release.guarantee)
     recounts = promise.recounts()
     values = [_Valued.of(data.table.columns[column.name], column) for column in release.sensitive]
-    columns = {"k0": groups, **{f"v{place}": each.codes[rows] for place, each in enumerate(values)}}
     people = _people(release, data)
-    counted_by = {"n": np.ones(len(rows), np.int64)} if people is None else {"r": people[rows]}
+
+    def columns_of(those: Codes) -> dict[str, Codes]:
+        by_value = {f"v{place}": each.codes[those] for place, each in enumerate(values)}
+        return by_value | ({"n": np.ones(len(those), np.int64)} if people is None else {"r": people[those]})
+
+    everything = np.union1d(rows, release.suppressed)
     trees = [
         each.tree(release.hierarchies.get(column.name))
         for each, column in zip(values, release.sensitive, strict=True)
     ]
     with closing(ClassCount(place)) as count:
-        count.add(pa.table({**columns, **counted_by}))
+        count.add(pa.table({"k0": groups, **columns_of(rows)}))
+        count.hold_against(pa.table(columns_of(everything)))
         counted = count.counted(recounts, (), names, trees)
     problems = problems_of(promise, counted, recounts)
     if not problems:

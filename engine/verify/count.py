@@ -55,6 +55,7 @@ class ClassCount:
             raise self._failed() from None
         self._columns: list[str] = []
         self._has_left_out = False
+        self._has_whole = False
 
     def add(self, rows: pa.Table) -> None:
         """Take rows; columns are the same each time.
@@ -82,6 +83,19 @@ class ClassCount:
         else:
             self._has_left_out = True
             self._run("CREATE TABLE left_out AS SELECT * FROM added")
+        self._database.unregister("added")
+
+    def hold_against(self, rows: pa.Table) -> None:
+        """Take the rows of the whole table, without labels, where rows of classes stand in several of them.
+
+        Weights of respondents and shares of the table are those of these rows then.
+
+        Raises:
+            BackendError: no memory or no disk is left.
+        """
+        self._has_whole = True
+        self._database.register("added", rows)
+        self._run("CREATE TABLE whole AS SELECT * FROM added")
         self._database.unregister("added")
 
     def people_left_out(self) -> tuple[int, int]:
@@ -162,12 +176,22 @@ class ClassCount:
         return f"SELECT * FROM entries{left_out}"  # noqa: S608
 
     def _weigh(self, has_respondents: bool) -> None:
-        """Make a relation of all entries with `t`, the rows of their respondent."""
+        """Make relations of the table and of all entries with `t`, the rows of their respondent."""
         total = "count(*) OVER (PARTITION BY r)" if has_respondents else "1"
         rows = "1" if has_respondents else "n"
+        table = "SELECT * FROM whole" if self._has_whole else self._everything
         self._run(
-            f"CREATE TABLE weighed AS SELECT *, ({total})::BIGINT AS t, ({rows})::BIGINT AS w "  # noqa: S608
-            f"FROM ({self._everything})"
+            f"CREATE TABLE reference AS SELECT *, ({total})::BIGINT AS t, ({rows})::BIGINT AS w "  # noqa: S608
+            f"FROM ({table})"
+        )
+        if not self._has_whole:
+            self._run("CREATE VIEW weighed AS SELECT * FROM reference")
+            return
+        joined = "JOIN (SELECT DISTINCT r, t FROM reference) USING (r)" if has_respondents else ""
+        total = "t" if has_respondents else "1::BIGINT AS t"
+        self._run(
+            f"CREATE TABLE weighed AS SELECT entries.*, {total}, ({rows})::BIGINT AS w "  # noqa: S608
+            f"FROM entries {joined}"
         )
 
     def _weighed(
@@ -183,21 +207,23 @@ class ClassCount:
         if not weighing:
             return counted
         distinct = self._table(
-            f"SELECT DISTINCT {value} AS v FROM weighed ORDER BY v"  # noqa: S608
+            f"SELECT DISTINCT {value} AS v FROM reference ORDER BY v"  # noqa: S608
         ).column("v")
         places = np.arange(len(distinct))
         if order is not None and not pa.types.is_integer(distinct.type):
             places = np.unique(order(distinct.cast(TEXT).combine_chunks()), return_inverse=True)[1]
         nodes = None if tree is None else tree(distinct.combine_chunks())[:, np.argsort(places.reshape(-1))]
         self._database.register("ranks", pa.table({"v": distinct, "place": places.reshape(-1)}))
-        source = f"weighed JOIN ranks ON {value} = v"
+        ranked = f"JOIN ranks ON {value} = v"
         table = _held(
             self._table(
-                f"SELECT 0::BIGINT AS class, place, t, sum(w)::BIGINT AS w FROM {source} GROUP BY place, t"  # noqa: S608
+                "SELECT 0::BIGINT AS class, place, t, sum(w)::BIGINT AS w "  # noqa: S608
+                f"FROM reference {ranked} GROUP BY place, t"
             )
         )
         query = (
-            f"SELECT class, place, t, sum(w)::BIGINT AS w FROM {source} JOIN classes USING ({keys}) "  # noqa: S608
+            "SELECT class, place, t, sum(w)::BIGINT AS w "  # noqa: S608
+            f"FROM weighed {ranked} JOIN classes USING ({keys}) "
             "GROUP BY class, place, t ORDER BY class"
         )
         unmet: set[Requirement] = set()

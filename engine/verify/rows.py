@@ -106,6 +106,16 @@ def still_participating(plan: PlanOfColumns, owned: Table, is_withdrawn: IsWithd
     return np.flatnonzero(~np.array([*gone, False])[column.codes])
 
 
+def participating(plan: PlanOfColumns, owned: Table, is_withdrawn: IsWithdrawn | None) -> Codes:
+    """The rows that take part: of respondents who did not withdraw, and satisfying the plan's filter.
+
+    Raises:
+        DataError: as `still_participating` and `satisfying`.
+    """
+    here = still_participating(plan, owned, is_withdrawn)
+    return here[satisfying(plan, restricted(owned, here))]
+
+
 def satisfying(plan: PlanOfColumns, owned: Table) -> Codes:
     """The rows that satisfy the plan's filter; all where it has none.
 

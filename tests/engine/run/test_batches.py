@@ -128,4 +128,9 @@ def test_what_has_no_such_levels_is_refused(begun: Path) -> None:
     unknown = run(begun, "second", "--recoding-of", "http://example.com/nothing")
     assert unknown.code == 2
     assert "owns no release" in unknown.message
+    published = LEVELS[1]
+    assert smalti("targets", "discard", published, "--as", HOSPITAL, cwd=begun).code == 0
+    discarded = run(begun, "second", *LEVELS)
+    assert discarded.code == 2
+    assert "owns no release" in discarded.message
     assert not (begun / "second").exists()

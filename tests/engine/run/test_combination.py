@@ -8,6 +8,7 @@ from unittest.mock import patch
 import pytest
 from shell import Ran, listing, smalti
 
+from smalti.engine.anonymization.capability import Anonymization
 from smalti.engine.run import driver
 
 PEOPLE = "http://example.com/people"
@@ -90,6 +91,11 @@ def test_who_does_not_own_the_data_learns_that_it_is_so_and_no_more(tmp_path: Pa
     assert REFUSED in refused.message, refused
     assert "by-age" not in refused.message
     assert "respondents, in" not in refused.message
+    with patch.object(Anonymization, "released_again", return_value=None):
+        unknown = run(tmp_path, second, owner=None)
+    assert unknown.code == 1
+    assert UNKNOWN in unknown.message
+    assert "described" not in unknown.message, "not even why"
 
 
 def test_the_same_release_again_and_what_is_made_from_outputs_add_nothing(released: Path) -> None:
@@ -111,6 +117,28 @@ def test_coarser_classes_are_published_and_all_promises_count(released: Path) ->
     copied = run(released, elsewhere, target="http://example.com/copy", data="copy.csv")
     assert copied.code == 1, "the same bytes are about the same people, whatever they are called"
     assert REFUSED in copied.message
+
+
+def test_who_is_in_a_collection_by_the_word_of_a_policy_is_the_same_person(released: Path) -> None:
+    everybody = "http://example.com/everybody"
+    rows = (released / "people.csv").read_text().splitlines()
+    (released / "everybody.csv").write_text("\n".join([rows[0], *reversed(rows[1:]), ""]))
+    by_ward = policy(released, "by-ward", "ward", target=everybody)
+    document = json.loads(smalti("fmt", "--to", "json-ld", by_ward, cwd=released).out)
+    context = document.pop("@context")
+    member = {"uid": PEOPLE, "@type": "Asset", "partOf": everybody}
+    stated = {"@context": context, "@graph": [document, member]}
+    (released / "stated.jsonld").write_text(json.dumps(stated))
+    there = {"target": everybody, "data": "everybody.csv"}
+    refused = run(released, "stated.jsonld", **there, out="stated")
+    assert refused.code == 1
+    assert UNKNOWN in refused.message
+    done = smalti("targets", "discard", "http://example.com/by-age", "--as", HOSPITAL, cwd=released)
+    assert done.code == 0
+    assert run(released, "stated.jsonld", **there, out="stated").code == 0
+    refused = run(released, "by-age.yaml", out="again")
+    assert refused.code == 1, "it stays so once it was said"
+    assert UNKNOWN in refused.message
 
 
 def test_a_discarded_release_is_held_together_with_nothing(released: Path) -> None:
@@ -160,6 +188,44 @@ def test_other_data_is_held_together_by_its_people(tmp_path: Path) -> None:
     assert later.code == 0, later
 
 
+def test_rows_of_the_same_people_in_one_file_are_held_together(tmp_path: Path) -> None:
+    place = table(tmp_path, [*WARDS])
+    header, *rows = place.read_text().splitlines()
+    months = [f"{month},{row}" for month in ("june", "july") for row in rows]
+    place.write_text("\n".join([f"month,{header}", *months, ""]))
+    whose = "respondent: who\nidentifiers: [who]\nrows: {month: {exactly: MONTH}}"
+    june = policy(tmp_path, "by-age", "age", people=whose.replace("MONTH", "june"))
+    july = policy(tmp_path, "by-ward", "ward", people=whose.replace("MONTH", "july"))
+    assert run(tmp_path, june).code == 0
+    refused = run(tmp_path, july)
+    assert refused.code == 1
+    assert REFUSED in refused.message
+
+
+def test_people_who_cannot_be_recognised_in_other_data_are_not_taken_for_others(tmp_path: Path) -> None:
+    def rows(id_: str) -> str:
+        each = [f"{id_.format(n)},m{n},{n},{WARDS[n]},{DISEASES[n]}\n" for n in WARDS]
+        return "who,mail,age,ward,disease\n" + "".join(each)
+
+    whose = "respondent: who\nidentifiers: [who, mail]"
+    (tmp_path / "then.csv").write_text(rows("{}.0"))
+    assert run(tmp_path, policy(tmp_path, "by-age", "age", people=whose), data="then.csv").code == 0
+    (tmp_path / "people.csv").write_text(rows("{}e0"))
+    earlier = ("--earlier-data", "then.csv")
+    by_mail = policy(tmp_path, "by-ward", "ward", people=whose.replace(": who", ": mail"))
+    refused = run(tmp_path, by_mail, *earlier)
+    assert (refused.code, UNKNOWN in refused.message) == (1, True)
+    assert "another column" in refused.message
+    described: dict[str, Any] = {"@context": "http://www.w3.org/ns/csvw", "url": "people.csv"}
+    columns = [{"name": name} for name in ("who", "mail", "age", "ward", "disease")]
+    columns[0]["datatype"] = "double"
+    described["tableSchema"] = {"columns": columns}
+    (tmp_path / "people.csv-metadata.json").write_text(json.dumps(described))
+    refused = run(tmp_path, policy(tmp_path, "by-ward", "ward", people=whose), *earlier)
+    assert (refused.code, UNKNOWN in refused.message) == (1, True)
+    assert "another datatype" in refused.message
+
+
 def test_other_data_in_which_nobody_is_told_apart_is_refused(released: Path) -> None:
     (released / "people.csv").rename(released / "then.csv")
     table(released, [1, 2, 3, 4, 5, 6])
@@ -184,3 +250,20 @@ def test_a_release_that_was_recorded_meanwhile_is_not_passed_over(tmp_path: Path
     assert refused.code == 2
     assert "another release about the same respondents was recorded during the run" in refused.message
     assert not (tmp_path / "by-ward").exists()
+
+
+def test_equal_content_of_other_data_is_another_release(tmp_path: Path) -> None:
+    first = policy(tmp_path, "by-age", "age", people="respondent: who\nidentifiers: [who]")
+    place = tmp_path / "people.csv"
+    place.write_text("who,age,disease\na,1,flu\nb,2,gout\nc,5,flu\nd,6,cold\n")
+    assert run(tmp_path, first).code == 0
+    place.rename(tmp_path / "then.csv")
+    place.write_text("who,age,disease\nc,1,flu\nb,2,gout\na,5,flu\nd,6,cold\n")  # two moved
+    unknown = run(tmp_path, first, out="later")
+    assert unknown.code == 1
+    assert UNKNOWN in unknown.message
+    refused = run(tmp_path, first, "--earlier-data", "then.csv", out="later")
+    assert refused.code == 1
+    assert REFUSED in refused.message
+    (tmp_path / "then.csv").replace(place)
+    assert run(tmp_path, first, out="again").code == 0

@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from smalti.engine.plan.plan import Column, OutputFormat, Role
 from smalti.engine.verify.combined import ReleasedRows, Weakened, weakened
 from smalti.engine.verify.read import Original, Output
-from smalti.transforms.base import Datatype, Guarantee
+from smalti.transforms.base import CLOSENESS, Datatype, Guarantee, Requirement
 from smalti.vocab.terms import IRI
 
 AGES, DISEASES = [1, 2, 3, 4, 5, 6, 7, 8], list("abcabcab")
@@ -96,14 +97,22 @@ def by_hand(releases: Sequence[Release], tables: Sequence[Table]) -> dict[int, s
     """By release that is weakened: the first records of people in groups of fewer than k."""
     of_table = {number: [r for r, each in enumerate(releases) if each.table == number] for number in (0, 1)}
 
-    def inside(number: int, row: int) -> tuple[str | None, ...]:
-        return tuple(releases[each].labels[row] for each in of_table[number])
+    def of_release(number: int, row: int) -> set[str | None]:
+        """Its class; where it is not published, those of the person's other rows."""
+        release, people = releases[number], tables[releases[number].table].people
+        if (label := release.labels[row]) is not None:
+            return {label}
+        others = {each for each, who in zip(release.labels, people, strict=True) if who == people[row]}
+        return others - {None} or {None}
+
+    def inside(number: int, row: int) -> list[tuple[str | None, ...]]:
+        return list(product(*(of_release(each, row) for each in of_table[number])))
 
     classes: list[dict[str, set[tuple[str | None, ...]]]] = [defaultdict(set), defaultdict(set)]
     for number, table in enumerate(tables):
         for row, person in enumerate(table.people):
-            if any(label is not None for label in inside(number, row)):
-                classes[number][person].add(inside(number, row))
+            if any(releases[each].labels[row] is not None for each in of_table[number]):
+                classes[number][person].update(inside(number, row))
     weak: dict[int, set[int]] = {}
     for number, release in enumerate(releases):
         table, other = tables[release.table], 1 - release.table
@@ -112,8 +121,8 @@ def by_hand(releases: Sequence[Release], tables: Sequence[Table]) -> dict[int, s
             if label is None:
                 continue
             elsewhere = classes[other][table.people[row]] if other < len(tables) else set()
-            for there in elsewhere or {()}:
-                groups[inside(release.table, row), there].append(row)
+            for key in product(inside(release.table, row), elsewhere or {()}):
+                groups[key].append(row)
         few, is_weak = set(), False
         for rows in groups.values():
             people = {table.people[row] for row in rows}
@@ -174,6 +183,61 @@ def test_what_is_weakened_is_what_a_plain_count_finds(world: tuple[list[Release]
     found = held(releases, tables)
     assert not isinstance(found, str)
     assert {each.number: set(each.records) for each in found} == by_hand(releases, tables)
+
+
+def test_shares_are_held_against_what_was_left_out_too() -> None:
+    whole = Table(tuple("pqrstuvwxy"), tuple("aaaabbbbcc"))
+    labels = ("x",) * 8 + (None, None), (*"11121222", None, None)
+    with TemporaryDirectory() as folder:
+        releases = [
+            written(Release(0, each, 2, 1), [whole], Path(folder), number, counts_rows=False)
+            for number, each in enumerate(labels)
+        ]
+        releases[0] = replace(releases[0], guarantee=closeness(Fraction(3, 10)))
+        assert weakened(releases, Path(folder)) == (), "3/4 and 1/4, beside halves"
+        releases[0] = replace(releases[0], suppressed=np.array([8, 9]))
+        assert is_weak(releases, Path(folder)) == [0], "beside 4, 4 and 2 of ten"
+
+
+def test_who_is_in_several_groups_weighs_as_much_in_each() -> None:
+    tables = [Table(tuple("pqrsu"), tuple("ababa")), Table((*"pqr", *"psu"), ("a",) * 6)]
+    with TemporaryDirectory() as folder:
+        releases = [
+            written(Release(number, tuple(labels), 1, 1), tables, Path(folder), number, counts_rows=False)
+            for number, labels in enumerate(("xxxxx", "111222"))
+        ]
+        releases[1] = replace(releases[1], guarantee=None)
+        releases[0] = replace(releases[0], guarantee=closeness(Fraction(6, 100)))
+        assert is_weak(releases, Path(folder)) == [0], "2 of 3 in each group, beside 3 of 5"
+        releases[0] = replace(releases[0], guarantee=closeness(Fraction(7, 100)))
+        assert weakened(releases, Path(folder)) == ()
+
+
+def closeness(t: Fraction) -> Guarantee:
+    return Guarantee("t-closeness", 1, more=(Requirement(CLOSENESS, (t, "equal")),))
+
+
+def is_weak(releases: Sequence[ReleasedRows], place: Path) -> list[int]:
+    found = weakened(releases, place)
+    assert not isinstance(found, str)
+    return [each.number for each in found]
+
+
+def test_other_data_is_held_beside_by_one_column_that_compares() -> None:
+    tables = [Table(("1", "2"), ("a", "b")), Table(("1", "2"), ("a", "b"))]
+    with TemporaryDirectory() as folder:
+        first, second = (
+            written(Release(number, ("x", "x"), 2, 1), tables, Path(folder), number, counts_rows=False)
+            for number in (0, 1)
+        )
+
+        def told_apart_by(name: str, datatype: Datatype) -> ReleasedRows:
+            told = column(name, Role.IDENTIFIER)
+            return replace(second, respondent=replace(told, datatype=datatype))
+
+        assert weakened([first, told_apart_by("who", Datatype.INTEGER)], Path(folder)) == ()
+        assert isinstance(weakened([first, told_apart_by("who", Datatype.DOUBLE)], Path(folder)), str)
+        assert isinstance(weakened([first, told_apart_by("illness", Datatype.STRING)], Path(folder)), str)
 
 
 def test_other_data_without_people_is_not_judged() -> None:
