@@ -145,8 +145,11 @@ class _Combination:
         same = [bound for bound in data if bound.digests == digests]
         withdrawn = self.under.registry.withdrawals.before(version, plan.read.target)
         for number, bound in enumerate(same):
-            owned = OwnersData(replace(bound.source, target=plan.read.target), withdrawn)
-            repeated = self._again(plan, owned, private_folder(place / str(number)))
+            source = replace(bound.source, target=plan.read.target)
+            owned = OwnersData(source, withdrawn, registry=self.under.registry)
+            folder = private_folder(place / str(number))
+            private_folder(folder / "spill")  # where engines work, and nothing makes it for them
+            repeated = self._again(plan, owned, folder)
             if repeated is not None and repeated[1] == version.output_digest:
                 first = next(number for number, bound in enumerate(data) if bound.digests == digests)
                 return replace(repeated[0], data=first)
