@@ -241,6 +241,8 @@ class NewVersion(VersionFacts):
     combined_with: tuple[str, ...] | None = None
     """The runs of all earlier releases that it was held together with (`joinable`); None: with none, since
     its promise holds beside any."""
+    files_with_rows: tuple[str, ...] = ()
+    """The keyed digests of the files that it read and that have rows: by a bare header nothing is known."""
     same_people: tuple[IRI, ...] = ()
     """The assets that share respondents with its inputs by the word of its policy alone."""
 

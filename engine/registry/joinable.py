@@ -95,7 +95,7 @@ def check_combined(registry: Registry, record: NewVersion) -> None:
         return
     new = (
         version
-        for version in joinable(registry, record.inputs, _files(record), record.same_people)
+        for version in joinable(registry, record.inputs, record.files_with_rows, record.same_people)
         if version.run not in record.combined_with
     )
     release = release_of_version(record)

@@ -118,8 +118,11 @@ class Versions:
             tables: its tables, where it will have several.
 
         Raises:
-            UsageError: it stands for its input, for a source in use, or for other people's data.
+            UsageError: it stands for its input, for a source in use, or for other people's data; or no
+                input is named.
         """
+        if not inputs:
+            raise UsageError(str(output), "no input is named", "what the output will be made from")
         speakers = _versions.Speakers(issuer, bound_by)
         with self._shared.database.reading() as connection:
             facts = self._shared.facts(connection)

@@ -48,6 +48,8 @@ class Combined:
     """Of all earlier releases about the same respondents."""
     same_people: tuple[IRI, ...]
     """As `NewVersion.same_people`."""
+    files_with_rows: tuple[str, ...]
+    """As `NewVersion.files_with_rows`."""
 
 
 def check_combination(
@@ -68,7 +70,7 @@ def check_combination(
     digests = [input_hmac(under.registry, digest) for digest in compiled.contents.telling_digests]
     said = _same_people(under, compiled)
     versions = joinable(under.registry, compiled.run_input.inputs, digests, said)
-    combined = Combined(tuple(version.run for version in versions), said)
+    combined = Combined(tuple(version.run for version in versions), said, tuple(digests))
     release = release_of(plan_digest(compiled.plan), produced.content, produced.report)
     if release in map(release_of_version, versions):
         return combined  # it has been held together with all of them

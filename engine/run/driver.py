@@ -165,7 +165,12 @@ def _recorded(
         produced.tables,
     )
     if combined is not None:
-        record = replace(record, combined_with=combined.runs, same_people=combined.same_people)
+        record = replace(
+            record,
+            combined_with=combined.runs,
+            same_people=combined.same_people,
+            files_with_rows=combined.files_with_rows,
+        )
     check_publication()
     version = publish(registry, under.stage, record)
     if under.request.submitter not in registry.ownership.full(version.target):

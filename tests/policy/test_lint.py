@@ -172,6 +172,13 @@ def test_a_budget_that_nothing_charges_is_pointed_out() -> None:
     assert lint(policy(may(budget))) == ()
 
 
+def test_anatomy_publishes_quasi_identifiers_exactly() -> None:
+    way = replace(WAY, algorithm="anatomy", k=None, one_row_each=True)
+    (found,) = lint(policy(may(action=ANONYMIZE, anonymization=way, output=IRI("http://x.org/o"))))
+    assert (found.code, found.severity) == ("P627", Severity.WARNING)
+    assert "it promises distinct l, and no k" in found.message
+
+
 def test_masking_promises_nothing_and_each_technique_says_what_it_leaves_open() -> None:
     pseudonyms = compared(SMALTI + "pseudonym", Operator.IS_ALL_OF, Text("x"))
     way = replace(

@@ -104,7 +104,13 @@ def test_what_is_no_plan_is_refused(text: str) -> None:
         plan_from_json(text)
 
 
-@pytest.mark.parametrize("policy", transforming_policies())
+def older_policies() -> list[str]:
+    """Those of kinds that there were before plans named theirs."""
+    newer = re.compile("anatomy|masking")
+    return [name for name in transforming_policies() if not newer.search((POLICIES / name).read_text())]
+
+
+@pytest.mark.parametrize("policy", older_policies())
 def test_a_plan_without_a_kind_is_read_by_its_steps(policy: str, customers: Path) -> None:
     """As earlier versions wrote it; its digest is that of what was written then."""
     made = plan_of(policy, data_of(policy, customers))
