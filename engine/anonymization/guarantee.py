@@ -303,7 +303,7 @@ def limits(
     """
     sentences = [
         "somebody who knows more about a person than the quasi-identifiers",
-        "several releases about the same people put together",
+        "releases about the same people that this one was not held together with",
         "learning that a person belongs to a group, and what holds for the whole group",
         "learning the smallest and largest value of a class, which belong to real people",
     ]

@@ -159,7 +159,7 @@ def limits(guarantee: GroupsGuarantee) -> tuple[str, ...]:
         "somebody who knows the values of others in a group, or what excludes a value of a person",
         "learning a person's value from what goes with their quasi-identifiers in all groups together: a"
         " value that only men have, or statistics of the whole table",
-        "several releases about the same people put together",
+        "releases about the same people that this one was not held together with",
         *(
             [f"whatever the released columns tell or help to find out, by themselves: {released}"]
             if released

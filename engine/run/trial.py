@@ -211,7 +211,7 @@ def nothing_to_vary(way_out: str) -> UsageError:
     """The refusal of numbers for a kind of run that has none."""
     return UsageError(
         "vary (--vary)",
-        "the matching permission generalises no rows, and has no k or l",
+        "the matching permission generalises no rows, and has no k or l of generalised classes",
         "a permission of k-anonymity or l-diversity",
         way_out,
     )
