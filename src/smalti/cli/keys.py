@@ -46,10 +46,10 @@ def write_new(file: str, content: bytes) -> None:
 @click.argument("name", metavar="NAME")
 @registry_option
 def pseudonym(name: str, registry: str) -> int:
-    """Create the key of pseudonyms that policies call NAME; overwrite nothing.
+    """Create the key of pseudonyms that policies call NAME.
 
-    It is a file beside the registry that its owner alone can read. Whoever has it can test guesses; under
-    another key, pseudonyms are others.
+    Nothing is overwritten. It is a file beside the registry that its owner alone can read. Whoever has it
+    can test guesses; under another key, pseudonyms are others.
     """
     from smalti.cli.opening import open_registry
     from smalti.engine.tables.secret import make_pseudonym_key
