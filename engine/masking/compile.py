@@ -150,6 +150,13 @@ class _Compiler(BoundColumns[Anonymization]):
         suppressed: tuple[str, ...] = ()
         if self._allowed.has(terms.ATTRIBUTE_SUPPRESSION):
             suppressed = tuple(name for name in self.table.contents.header if name in identifiers)
+            if not suppressed:
+                self.problem(
+                    str(self.wanted.where),
+                    f"the algorithm `{terms.ATTRIBUTE_SUPPRESSION}` names no column",
+                    "the columns to leave out, under `mosaicrown:identifier`",
+                    "name them, or leave out the algorithm",
+                )
         rate = self._allowed.sampling_rate if self._allowed.has(terms.SAMPLING) else None
         if not any(column.role.is_published for column in columns):
             self.problem(

@@ -27,19 +27,20 @@ def discard(registry: Registry, which: IRI, by: IRI) -> tuple[TargetVersion, boo
     Raises:
         UsageError: there is no such version, it is somebody else's, or another one was made from it.
     """
-    standing = [version for version in registry.outputs.of(which) if version.discarded_at is None]
+    versions = registry.outputs.of(which)
+    if any(by not in registry.ownership.full(version.target) for version in versions):
+        raise UsageError(
+            str(which), f"{by} does not own it", "an owner of all that it was made from", "ask its owner"
+        )
+    standing = [version for version in versions if version.discarded_at is None]
     if len(standing) != 1:
         problem = "no version that stands has this IRI" if not standing else "several versions stand"
-        listed = ", ".join(version.iri for version in standing)
+        listed = ", ".join(f"{version.iri} (version {version.number})" for version in standing)
         raise UsageError(
             str(which), problem, "the IRI of a version, or of an output with one",
             f"name one: {listed}" if listed else "`smalti targets` lists them",
         )  # fmt: skip
     version = standing[0]
-    if by not in registry.ownership.full(version.target):
-        raise UsageError(
-            str(which), f"{by} does not own it", "an owner of all that it was made from", "ask its owner"
-        )
     registry.outputs.discard(version)
     is_whole = holds_version(version.path, version)
     if is_whole:

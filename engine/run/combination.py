@@ -15,7 +15,6 @@ from smalti.engine.binding.binding import files_of, input_hmac
 from smalti.engine.binding.capability import Capability, Compiled, OwnersData, Produced, capability_of
 from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.losses.charging import memberships_said
-from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import holds_beside_others, promises_nothing
 from smalti.engine.plan.recorded import plan_from_json, recorded_kind
 from smalti.engine.plan.serialize import plan_digest
@@ -65,6 +64,9 @@ def check_combination(
             these are theirs, and else only that it is so.
         DataError, BackendError: as `weakened`.
     """
+    for number, location in enumerate(under.request.earlier_data):
+        # Also where nothing has to be held together: a mistyped place is no silent one.
+        brought(compiled.source.target, location, under.stage.spill / f"earlier-{number}")
     if holds_beside_others(capability.kind):
         return None
     digests = [input_hmac(under.registry, digest) for digest in compiled.contents.telling_digests]
@@ -146,15 +148,25 @@ class _Combination:
         digests = files_of(version, plan.read.target)
         same = [bound for bound in data if bound.digests == digests]
         withdrawn = self.under.registry.withdrawals.before(version, plan.read.target)
+        is_repeatable = True
         for number, bound in enumerate(same):
             source = replace(bound.source, target=plan.read.target)
             owned = OwnersData(source, withdrawn, registry=self.under.registry)
             folder = private_folder(place / str(number))
             private_folder(folder / "spill")  # where engines work, and nothing makes it for them
-            repeated = self._again(plan, owned, folder)
+            try:
+                repeated = capability_of(plan.kind).released_again(plan, owned, self.under.backend, folder)
+            except (BackendError, InternalError):
+                raise
+            except SmaltiError:
+                continue  # a description says other things by now
+            is_repeatable = repeated is not None
             if repeated is not None and repeated[1] == version.output_digest:
                 first = next(number for number, bound in enumerate(data) if bound.digests == digests)
                 return replace(repeated[0], data=first)
+        if not is_repeatable:
+            problem = f"{self._name(version)} was drawn at random, or has several tables"
+            raise self._unknown(problem, _DISCARD)
         if same:
             problem = f"{self._name(version)} cannot be made again from this data, as it is described"
             raise self._unknown(problem, "bind it as it was described then too, with --earlier-data")
@@ -162,14 +174,6 @@ class _Combination:
             f"{self._name(version)} was made from other data about the same respondents",
             f"bind that data too, with --earlier-data; {_OTHER_PEOPLE}",
         )
-
-    def _again(self, plan: AnyPlan, owned: OwnersData, place: Path) -> tuple[ReleasedRows, str] | None:
-        try:
-            return capability_of(plan.kind).released_again(plan, owned, self.under.backend, place)
-        except (BackendError, InternalError):
-            raise
-        except SmaltiError:
-            return None  # a description says other things by now
 
     def _name(self, version: TargetVersion) -> str:
         """An earlier release, for its owner; nobody else is told which one it is."""
@@ -191,20 +195,27 @@ class _Combination:
         problem = "together with earlier releases about the same respondents, a promise is broken"
         way_out = _DISCARD if self.under.binds_as_owner else _ASK
         if self.under.binds_as_owner:
-            problem += ": " + "; ".join(self._in_words(each) for each in weak)
+            names: dict[str, list[str]] = {}
+            for each in weak:
+                names.setdefault(self._in_words(each), []).append(self._named(each))
+            problem += ": " + "; ".join(
+                f"in {' and '.join(named)}, {text}" for text, named in names.items()
+            )
             problem += "; held together with " + ", ".join(self._name(version) for version in self.versions)
         return GuaranteeError(
             str(self.compiled.plan.write.output),
             problem,
             "a release that keeps every promise together with all earlier ones",
-            "ask for one by the plan of an earlier release, or one that tells fewer people apart;"
-            f" {way_out}",
+            f"publish further data at the levels of an earlier release (--recoding-of); {way_out}",
         )
 
-    def _in_words(self, release: Weakened) -> str:
+    def _named(self, release: Weakened) -> str:
+        return "this run" if release.number == _THIS_RUN else self._name(self.versions[release.number - 1])
+
+    @staticmethod
+    def _in_words(release: Weakened) -> str:
         """What is wrong with one release, for the owner."""
-        name = "this run" if release.number == _THIS_RUN else self._name(self.versions[release.number - 1])
-        text = f"in {name}, {' and '.join(release.problems)}"
+        text = ", ".join(release.problems)
         if not release.respondents:
             return text
         more = "" if len(release.records) == release.respondents else " and more"

@@ -70,7 +70,15 @@ def find_output(registry: Registry, which: str) -> Path:
             "the folder of an output, or the IRI of a target or of a version",
             "`smalti targets` lists what was recorded",
         )
-    return versions[-1].path
+    standing = [version for version in versions if version.discarded_at is None]
+    if not standing:
+        raise UsageError(
+            which,
+            f"its owner discarded it, and its folder with it ({versions[-1].discarded_at:%Y-%m-%d %H:%M})",
+            "a version that stands",
+            "run its policy again",
+        )
+    return standing[-1].path
 
 
 @only_ours()

@@ -78,7 +78,8 @@ def pseudonym_key(registry: Path | None, name: str) -> bytes:
         name: as policies state it.
 
     Raises:
-        RegistryError: there is none, it is too short, or others can read it.
+        UsageError: there is none.
+        RegistryError: it is too short, or others can read it.
     """
     variable = _variable(name)
     key = os.environ.get(variable)
@@ -94,7 +95,7 @@ def pseudonym_key(registry: Path | None, name: str) -> bytes:
             f"the key of pseudonyms cannot be read ({error.strerror})",
             "a file that you may read",
         ) from None
-    raise RegistryError(
+    raise UsageError(
         f"pseudonym key `{name}`",
         "there is no key of this name",
         f"a key beside the registry, or {variable} in the environment",
@@ -123,13 +124,13 @@ def make_pseudonym_key(registry: Path | None, name: str) -> Path:
         Its file, readable by its owner alone.
 
     Raises:
-        UsageError: policies cannot state such a name.
-        RegistryError: there is one already, or the file cannot be made.
+        UsageError: policies cannot state such a name, there is one already, or the registry has no file.
+        RegistryError: the file cannot be made.
     """
     if not re.fullmatch(BY_IRI[PSEUDONYM_KEY].form, name, re.ASCII):
         raise UsageError(name, "not a name of a key", "letters, digits, `.`, `_` and `-`, at most 64")
     if registry is None:
-        raise RegistryError(
+        raise UsageError(
             name,
             "a registry without a file has no place for keys",
             "a key in the environment",
@@ -137,7 +138,7 @@ def make_pseudonym_key(registry: Path | None, name: str) -> Path:
         )
     path = pseudonym_key_path(registry, name)
     if path.exists():
-        raise RegistryError(
+        raise UsageError(
             str(path),
             f"there is a key `{name}` already",
             "a name of its own for each key",

@@ -12,7 +12,6 @@ from smalti.policy.read.values import Scope
 from smalti.vocab.terms import (
     ALGORITHM,
     ANATOMY,
-    ATTRIBUTE_SUPPRESSION,
     BUDGET_DELTA,
     BUDGET_EPSILON,
     CHARGED_METHODS,
@@ -72,12 +71,14 @@ _GROUPED: Final = frozenset({"histogram", "contingency"})
 """Statistics whose groups are values of their measures."""
 _CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
 _OF_MASKING: Final[Mapping[str, tuple[tuple[IRI, ...], ...]]] = {
-    ATTRIBUTE_SUPPRESSION: ((IDENTIFIER,),),
     GLOBAL_RECODING: ((INTERVAL_WIDTH, INTERVALS),),
     MDAV: ((K,), (OUTPUT_FORM,)),
     PSEUDONYMIZATION: ((PSEUDONYM,),),
 }
-"""What techniques require beside `ALGORITHM_NEEDS` where nothing else does: one of some operands."""
+"""What techniques require beside `ALGORITHM_NEEDS` where nothing else does: one of some operands.
+
+Which columns are suppressed is said with identifiers, which the public part of a policy leaves out: the
+plan asks for them."""
 _RECURSIVE: Final = "recursive"
 _SINGLE: Final = "single"
 _FIT_ONE_DIMENSION: Final = {PARTITIONING: "strict", CUT_SCORE: "certainty-penalty", FRAGMENT_COLUMN: ""}

@@ -1,6 +1,7 @@
 """Several releases about the same people: refused where their combination breaks a promise."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -267,3 +268,24 @@ def test_equal_content_of_other_data_is_another_release(tmp_path: Path) -> None:
     assert REFUSED in refused.message
     (tmp_path / "then.csv").replace(place)
     assert run(tmp_path, first, out="again").code == 0
+
+
+def test_a_mistyped_place_of_earlier_data_is_no_silent_one(tmp_path: Path) -> None:
+    table(tmp_path, [*WARDS])
+    refused = run(tmp_path, policy(tmp_path, "by-age", "age"), "--earlier-data", "nothing.csv")
+    assert refused.code == 2
+    assert "nothing.csv" in refused.message
+    assert not (tmp_path / "by-age").exists()
+
+
+def test_what_is_discarded_says_so_and_tells_strangers_nothing(released: Path) -> None:
+    assert run(released, "by-age.yaml", out="again").code == 0
+    stranger = smalti("targets", "discard", "http://example.com/by-age", "--as", RESEARCHER, cwd=released)
+    assert "urn:uuid" not in stranger.message
+    several = smalti("targets", "discard", "http://example.com/by-age", "--as", HOSPITAL, cwd=released)
+    assert "(version 1)" in several.message
+    for version in re.findall("urn:uuid:[0-9a-f-]+", several.message):
+        assert smalti("targets", "discard", version, "--as", HOSPITAL, cwd=released).code == 0
+    gone = smalti("verify", "http://example.com/by-age", cwd=released)
+    assert gone.code == 2
+    assert "its owner discarded it" in gone.message
