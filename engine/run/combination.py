@@ -64,9 +64,13 @@ def check_combination(
             these are theirs, and else only that it is so.
         DataError, BackendError: as `weakened`.
     """
-    for number, location in enumerate(under.request.earlier_data):
-        # Also where nothing has to be held together: a mistyped place is no silent one.
-        brought(compiled.source.target, location, under.stage.spill / f"earlier-{number}")
+    # Also where nothing has to be held together: a mistyped place is no silent one.
+    earlier = tuple(
+        brought(
+            compiled.source.target, location, under.stage.spill / f"earlier-{number}", under.watch.phase
+        )
+        for number, location in enumerate(under.request.earlier_data)
+    )
     if holds_beside_others(capability.kind):
         return None
     digests = [input_hmac(under.registry, digest) for digest in compiled.contents.telling_digests]
@@ -79,7 +83,7 @@ def check_combination(
     kinds = (capability.kind, *(recorded_kind(version.plan) for version in versions))
     if versions and not all(map(promises_nothing, kinds)):
         under.watch.phase("combine")
-        _Combination(capability, under, compiled, _different(versions)).check()
+        _Combination(capability, under, compiled, _different(versions), earlier).check()
     return combined
 
 
@@ -118,13 +122,15 @@ class _Combination:
     under: RunUnder
     compiled: Compiled[Any]
     versions: tuple[TargetVersion, ...]
+    earlier: tuple[Source, ...]
+    """Other data that the owner has bound."""
 
     def check(self) -> None:
         released = self.capability.released(self.compiled, self.under.stage)
         if released is None:
             raise self._unknown("this kind of output is not held together with earlier releases", _DISCARD)
         place = private_folder(self.under.stage.spill / "combined")
-        data = tuple(self._data(place))
+        data = tuple(self._data())
         releases = [released]
         for number, version in enumerate(self.versions):
             releases.append(self._repeated(version, data, private_folder(place / str(number))))
@@ -134,12 +140,11 @@ class _Combination:
         if weak:
             raise self._refusal(weak)
 
-    def _data(self, place: Path) -> Iterator[_Bound]:
+    def _data(self) -> Iterator[_Bound]:
         """What the owner has bound: the data of the run, and that of earlier ones."""
         source, registry = self.compiled.source, self.under.registry
         yield _Bound(source, [input_hmac(registry, digest) for digest in self.compiled.contents.digests])
-        for number, location in enumerate(self.under.request.earlier_data):
-            earlier = brought(source.target, location, place / f"data-{number}", self.under.watch.phase)
+        for earlier in self.earlier:
             yield _Bound(earlier, [input_hmac(registry, file_digest(path)) for path in earlier.paths])
 
     def _repeated(self, version: TargetVersion, data: Sequence[_Bound], place: Path) -> ReleasedRows:

@@ -105,6 +105,9 @@ def test_the_same_release_again_and_what_is_made_from_outputs_add_nothing(releas
     wider = policy(released, "wider", "age", k="4", target=published)
     made = run(released, wider, target=published, data="by-age/by-age.csv")
     assert made.code == 0, made
+    with_wards = policy(released, "with-wards", "age", released="[ward]")
+    beside = run(released, with_wards)
+    assert beside.code == 0, "it has the classes of the first; what was made from outputs is not asked for"
 
 
 def test_coarser_classes_are_published_and_all_promises_count(released: Path) -> None:
