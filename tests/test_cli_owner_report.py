@@ -205,6 +205,6 @@ def test_what_cannot_be_written_is_refused_before_the_run(tmp_path: Path, more: 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.ANONYMIZATION])
 def test_other_kinds_have_no_classes_to_attack(tmp_path: Path, kind: Kind) -> None:
     policy = worlds.write(tmp_path, kind)
-    with pytest.raises(UsageError, match="generalises no rows"):
+    with pytest.raises(UsageError, match="no classes of generalised rows"):
         api.run(policy, out=tmp_path / "out", examine=True, **worlds.asked(tmp_path, kind))
     assert not (tmp_path / "out").exists()

@@ -153,7 +153,7 @@ def _check_examination(
     if not capability.has_classes:
         raise UsageError(
             where,
-            "the matching permission generalises no rows, and only classes of rows are attacked",
-            "a permission of k-anonymity, l-diversity or t-closeness",
+            "the matching permission makes no classes of generalised rows, and only those are attacked",
+            "a permission of k-anonymity, l-diversity or t-closeness, by another algorithm than Anatomy",
             "leave it out",
         )

@@ -211,8 +211,8 @@ def nothing_to_vary(way_out: str) -> UsageError:
     """The refusal of numbers for a kind of run that has none."""
     return UsageError(
         "vary (--vary)",
-        "the matching permission generalises no rows, and has no k or l of generalised classes",
-        "a permission of k-anonymity or l-diversity",
+        "the matching permission makes no classes of generalised rows, and has no k or l of them",
+        "a permission of k-anonymity or l-diversity, by another algorithm than Anatomy",
         way_out,
     )
 

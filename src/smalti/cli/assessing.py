@@ -51,7 +51,7 @@ def assess(data: str, **options: Any) -> int:
     from smalti.json.assessments import assessment_json
     from smalti.json.text import as_json
     from smalti.show.assessment import show_assessment
-    from smalti.show.terminal import console
+    from smalti.show.terminal import console, show_written
 
     shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
     report, begins, page = options.pop("report"), options.pop("begins"), options.pop("page")
@@ -68,6 +68,7 @@ def assess(data: str, **options: Any) -> int:
         click.echo(document, nl=False)
     else:
         show_assessment(console(), assessment, in_full=verbose)
+        show_written(console(), page, report)
     if begins:
         _begin(assessment, data, options, is_shown=shown_as != "json")
     elif shown_as != "json":

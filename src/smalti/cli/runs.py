@@ -235,7 +235,7 @@ def run(  # noqa: PLR0913 (an option each)
     from smalti.json.runs import outcome_json
     from smalti.json.text import as_json
     from smalti.show.runs import show_outcome
-    from smalti.show.terminal import console
+    from smalti.show.terminal import console, show_written
 
     shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
     registry = options["registry"]
@@ -253,6 +253,8 @@ def run(  # noqa: PLR0913 (an option each)
         click.echo(as_json(outcome_json(outcome)), nl=False)
     else:
         show_outcome(console(), outcome, registry, in_full=verbose)
+        if outcome.examination is not None:
+            show_written(console(), page, report)
     return 0 if outcome.decision.is_permitted else FINDINGS
 
 

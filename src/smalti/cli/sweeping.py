@@ -42,7 +42,7 @@ def sweep(policy: str, **options: Any) -> int:
     from smalti.json.sweeps import sweep_json
     from smalti.json.text import as_json
     from smalti.show.sweep import show_sweep
-    from smalti.show.terminal import console
+    from smalti.show.terminal import console, show_written
 
     shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
     template, registry = options.pop("bound"), options.pop("registry")
@@ -54,7 +54,9 @@ def sweep(policy: str, **options: Any) -> int:
     document = as_json(sweep_json(swept))
     if report is not None:
         write_new(report, document.encode())
-    if page is not None and swept.decision.is_permitted:
+    if not swept.decision.is_permitted:
+        page = None
+    if page is not None:
         from smalti.reports.sweeps import page as page_of
         from smalti.reports.web import to_html
 
@@ -64,4 +66,5 @@ def sweep(policy: str, **options: Any) -> int:
         click.echo(document, nl=False)
     else:
         show_sweep(console(), swept, in_full=verbose)
+        show_written(console(), page, report)
     return 0 if any(point.figures is not None for point in swept.points) else FINDINGS

@@ -44,7 +44,7 @@ def in_short(assessment: Assessment) -> str:
     who = people_or_rows(assessment)
     if assessment.minimal:
         names = " and ".join(assessment.named(assessment.minimal[0]))
-        return f"{names} alone tell{'' if ' and ' in names else 's'} all {who} apart"
+        return f"{names} {'together tell' if ' and ' in names else 'alone tells'} all {who} apart"
     most = max(assessment.sets, key=lambda figures: figures.unique)
     names = " and ".join(assessment.named(most))
     sentence = f"{percent(most.unique_share)} of {who} are unique by {names}"

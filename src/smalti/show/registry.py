@@ -56,6 +56,7 @@ def show_versions(
             ("  for", f"{version.party}, {purpose}" if is_owned else purpose),
             ("  policy", version.policy_uid),
             ("  file", place),
+            ("  version", version.iri),
             *(("  table", table.iri) for table in version.tables),
             *([] if version.whole is None else [("  part of", version.whole)]),
         )

@@ -49,6 +49,11 @@ def bullet(out: Console, text: str, indent: int = 2) -> None:
                                  break_on_hyphens=False)))  # fmt: skip
 
 
+def show_written(out: Console, *files: str | None) -> None:
+    """Name the files that were written for the data's owner; None: was not requested."""
+    fields(out, *(("wrote", f"{file}, which you alone can read") for file in files if file is not None))
+
+
 def show_warnings(out: Console, warnings: Iterable[str]) -> None:
     """Print warnings."""
     fields(out, *(("warning", warning) for warning in warnings))
