@@ -6,7 +6,7 @@ import secrets
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -171,6 +171,21 @@ class Database:
                 check(connection)
         with self.writing() as connection:
             return write(connection, check(connection))
+
+    def copy_to(self, file: Path) -> None:
+        """Copy an SQLite file in one state, while others read and write it, to a file that does not exist.
+
+        Raises:
+            RegistryError: it cannot be read, the copy cannot be written, or the copy is damaged.
+        """
+        self._prepare()
+        with self._translated(), closing(sqlite3.connect(file)) as copy:
+            os.chmod(file, 0o600)
+            with closing(sqlite3.connect(str(self.path))) as original:
+                original.backup(copy)
+            (answer,) = copy.execute("PRAGMA integrity_check").fetchone()
+        if answer != "ok":
+            raise self._error("it is damaged", "restore it from a backup")
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:

@@ -4,6 +4,7 @@ A bare digest of a small table lets its reader test guesses about the table; one
 secret of the owner's registry does not.
 """
 
+import glob
 import hashlib
 import hmac
 import os
@@ -111,6 +112,18 @@ def pseudonym_key_path(registry: Path, name: str) -> Path:
         name: of the key; letters, digits, `.`, `_` and `-` alone.
     """
     return registry.with_name(f"{registry.name}.pseudonyms.{name}")
+
+
+def pseudonym_key_paths(registry: Path) -> dict[str, Path]:
+    """The keys of pseudonyms beside a registry's file, by name."""
+    begin = pseudonym_key_path(registry, "").name
+    names = (path.name.removeprefix(begin) for path in registry.parent.glob(f"{glob.escape(begin)}*"))
+    form = BY_IRI[PSEUDONYM_KEY].form
+    return {
+        name: pseudonym_key_path(registry, name)
+        for name in sorted(names)
+        if re.fullmatch(form, name, re.ASCII)
+    }
 
 
 def make_pseudonym_key(registry: Path | None, name: str) -> Path:

@@ -11,7 +11,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Policies": ("assess", "init", "check", "fmt", "test", "offer"),
     "Runs": ("plan", "try", "sweep", "run"),
     "Results": ("targets", "verify", "estimate", "budget"),
-    "Registry": ("decide", "policy", "keys", "vocabulary"),
+    "Registry": ("decide", "policy", "keys", "vocabulary", "registry"),
     "Models": ("audit",),
     "Help": ("doctor",),
 }

@@ -6,8 +6,10 @@ from rich.console import Console
 from rich.text import Text
 
 from smalti.engine.plan.respondents import counts_rows
+from smalti.engine.registry.backup import Backup
 from smalti.engine.registry.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
-from smalti.show.terminal import LABEL, fields, file_names, place_of, short
+from smalti.engine.tables.secret import ENVIRONMENT
+from smalti.show.terminal import LABEL, bullet, fields, file_names, place_of, short
 
 
 def show_keys(out: Console, keys: Iterable[TrustedKey]) -> None:
@@ -66,6 +68,28 @@ def show_versions(
         if is_owned and version.whole is None:
             counted = "rows" if counts_rows(version.respondent) else "respondents"
             fields(out, *(("  owner", line) for line in version.report.lines(counted)))
+
+
+def show_backup(out: Console, backup: Backup) -> None:
+    """Show what a copy of a registry has, and what it lacks."""
+    out.print(Text(f"copied to {backup.folder}", style=LABEL))
+    fields(out, ("files", ", ".join(backup.files)))
+    if not backup.has_secret:
+        fields(out, ("not in it", f"the secret, which is in {ENVIRONMENT}: keep it with the copy"))
+
+
+def show_restored(
+    out: Console,
+    backup: Backup,
+    registry: str,
+    versions: Sequence[TargetVersion],
+    missing: Sequence[TargetVersion],
+) -> None:
+    """Show which copy was put back, and which outputs are not in their place."""
+    out.print(Text(f"restored: {registry} as of {backup.taken_at:%Y-%m-%d %H:%M} UTC", style=LABEL))
+    fields(out, ("outputs", f"{len(versions)} on record, of which {len(missing)} have lost their folder"))
+    for version in missing:
+        bullet(out, f"{version.target} version {version.number}: {version.path}")
 
 
 def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
