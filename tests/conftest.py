@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 
 # No deadlines: two cores are shared with Spark. The same examples in each run of `make test`.
-hypothesis.settings.register_profile("default", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile(
+    "default", deadline=None, derandomize=True, print_blob=True, max_examples=50
+)
 hypothesis.settings.register_profile(
     "full", deadline=None, derandomize=False, print_blob=True, max_examples=1000
 )

@@ -193,8 +193,17 @@ def test_readme_runs(folder: Path) -> None:
     run_document(ROOT / "README.md", folder, in_a_shell)
 
 
+TRAINS = {"audit-a-model.md", "compare-central-and-local.md"}
+"""Pages whose commands train many models: slow."""
+
+
 @pytest.mark.parametrize(
-    "document", [path for path in with_code(ROOT / "docs") if path != ON_SPARK], ids=name
+    "document",
+    [
+        pytest.param(path, id=name(path), marks=[pytest.mark.slow] if path.name in TRAINS else [])
+        for path in with_code(ROOT / "docs")
+        if path != ON_SPARK
+    ],
 )
 def test_document_runs(document: Path, folder: Path) -> None:
     run_document(document, folder, in_this_process)

@@ -102,6 +102,7 @@ def test_figures_are_those_of_the_output_of_a_run(table: People, variant: Varian
         check_labels(table, done, figures, variant)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", [VARIANTS[1], VARIANTS[2]], ids=["strict", "relaxed"])
 def test_spark_measures_the_same(spark: "SparkSession", tmp_path: Path, variant: Variant) -> None:
     from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415 (absent without the extra)

@@ -245,6 +245,7 @@ def test_all_rules_can_be_declared(tmp_path: Path) -> None:
     assert levels == [4, 2, 5, 3, 5, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_publishes_the_same_nodes(spark: object, tmp_path: Path) -> None:
     from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415 (only with the extra)

@@ -252,7 +252,7 @@ def test_more_combinations_than_a_block_takes_are_refused_and_never_cut_silently
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("one_row_each", [True, False])
+@pytest.mark.parametrize("one_row_each", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_spark_publishes_the_same(spark: object, tmp_path: Path, one_row_each: bool) -> None:
     from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415 (absent without the extra)
 

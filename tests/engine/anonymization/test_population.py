@@ -180,7 +180,7 @@ def check_refusal(
 @pytest.mark.parametrize(
     "words",
     [
-        pytest.param(K_MAP, id="k-map"),
+        pytest.param(K_MAP, id="k-map", marks=pytest.mark.slow),
         pytest.param(WAYS[5], id="delta-presence", marks=pytest.mark.slow),
     ],
 )

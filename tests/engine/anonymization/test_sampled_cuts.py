@@ -136,7 +136,7 @@ def test_a_small_table_is_cut_exactly(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "fragments", "left"),
     [
-        (1000, 4, [4]),
+        pytest.param(1000, 4, [4], marks=pytest.mark.slow),
         pytest.param(2000, 3, [], marks=pytest.mark.slow),
         pytest.param(2000, 16, [12, 10, 9, 16], marks=pytest.mark.slow),
     ],

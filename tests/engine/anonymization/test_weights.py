@@ -398,6 +398,7 @@ def test_every_number_of_fragments_publishes_the_same_and_it_is_verified(
     assert cut[1] > 2
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_publishes_the_same(spark: object, tmp_path: Path) -> None:
     from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415 (absent without the extra)

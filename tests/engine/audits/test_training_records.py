@@ -142,7 +142,10 @@ def test_a_structure_that_is_broken_is_told_without_a_value() -> None:
     assert "wombat" not in str(caught.value)
 
 
-@pytest.mark.parametrize("description", [DESCRIPTION, ONE_ROW_EACH], ids=["people", "rows"])
+@pytest.mark.parametrize(
+    "description",
+    [pytest.param(DESCRIPTION, id="people"), pytest.param(ONE_ROW_EACH, id="rows", marks=pytest.mark.slow)],
+)
 def test_spark_sees_the_same(spark: "SparkSession", description: Description) -> None:
     rows = [
         row(

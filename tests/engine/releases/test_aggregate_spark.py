@@ -22,6 +22,7 @@ def test_spark_finds_the_same_aggregates(spark: "SparkSession") -> None:
         assert ours.groups, statistic
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 60])
 def test_spark_finds_the_same_aggregates_of_rows_that_are_one_person_each(
     spark: "SparkSession", rows: int
