@@ -26,10 +26,14 @@ from smalti.engine.binding.capability import Capability, capability_of
 from smalti.engine.losses.certified import charged_run
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import TABLE, Kind, granted_kind, plan_class, report_class
+from smalti.engine.plan.origins import Change
 from smalti.engine.plan.recorded import plan_from_json, recorded_kind
 from smalti.engine.plan.reports import report_from_json, report_to_json
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.entries import TargetVersion
+from smalti.engine.registry.registry import Registry
+from smalti.engine.run.lineage import openlineage
+from smalti.engine.run.records import export_catalogue, export_lineage
 from smalti.errors import DataError, SmaltiError, UsageError
 from smalti.vocab.terms import IRI
 
@@ -39,6 +43,16 @@ SURVEY = "http://example.com/survey/contraceptive"
 SCHEMA = json.loads((files("smalti.vocab") / "certificate.schema.json").read_text())
 OTHERS = ("wombat", -1, [], {"@id": "http://example.com/wombat"})
 """Values that mean nothing to any refinement of the examples."""
+UNCHANGED: dict[Kind, tuple[str, ...]] = {
+    Kind.ANONYMIZATION: ("standard_of_living", "method"),
+    Kind.BUCKETIZATION: ("method",),
+    Kind.RELEASE: ("method", "working"),
+    Kind.PERTURBATION: (),
+    Kind.MASKING: ("method",),
+    Kind.TRAINING: (),
+}
+"""Of the public example of each kind, of two tables that of the values: the columns that are published as
+they are; of statistics their groups."""
 EACH = pytest.mark.parametrize("kind", [entry.kind for entry in TABLE])
 
 
@@ -155,6 +169,44 @@ def test_a_certificate_of_another_kind_is_refused(made: Made) -> None:
         if kind is not made.kind:
             document["guarantee"]["kind"] = str(kind)
             assert not Draft202012Validator(SCHEMA).is_valid(document)
+
+
+def test_lineage_names_columns_that_are_there_and_nobody(made: Made) -> None:
+    """Each column of an output comes from columns that the plan reads; parties and paths are left out."""
+    registry = Registry.open(made.folder / "r.sqlite")
+    (line,) = openlineage(registry, made.version.target).splitlines()
+    event = json.loads(line)
+    read = {column.name for column in made.plan.read.columns}
+    tables = [(table.iri, table.columns) for table in made.version.tables]
+    for (iri, columns), output in zip(
+        tables or [(made.version.target, made.version.columns)], event["outputs"], strict=True
+    ):
+        assert f"{output['namespace']}/{output['name']}" == iri
+        fields = output["facets"].get("columnLineage", {"fields": {}, "dataset": []})
+        names = {column.name for column in columns}
+        assert fields["fields"].keys() <= names
+        assert fields["fields"] or made.kind is Kind.TRAINING
+        sources = [source for field in fields["fields"].values() for source in field["inputFields"]]
+        assert {source["field"] for source in (*sources, *fields["dataset"])} <= read
+    catalogue, provenance = (
+        export(registry, made.version.target) for export in (export_catalogue, export_lineage)
+    )
+    for text in (line, catalogue, provenance):
+        assert made.version.party not in text
+        assert str(made.folder) not in text
+    with pytest.raises(UsageError, match="no such output"):
+        openlineage(registry, IRI("http://example.com/wombat"))
+
+
+@EACH
+def test_lineage_says_where_values_are_not_published_as_they_are(kind: Kind) -> None:
+    plan = planned_example(kind)
+    changes = {
+        column.column: column.change
+        for column in capability_of(kind).origins(plan, plan.write.output).columns
+    }
+    unchanged = {name for name, change in changes.items() if change is Change.NONE}
+    assert unchanged == set(UNCHANGED[kind])
 
 
 def test_an_output_is_verified(made: Made) -> None:

@@ -60,6 +60,7 @@ from smalti.engine.plan.files import (
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice, ordered
+from smalti.engine.plan.origins import Origins, of_rows
 from smalti.engine.plan.plan import Column, OutputFormat, Plan, Role
 from smalti.engine.plan.reports import OwnerReport, Report
 from smalti.engine.registry.commit import Stage
@@ -75,6 +76,7 @@ from smalti.errors import GuaranteeError, InternalError
 from smalti.policy.model.model import Permission
 from smalti.transforms.base import Datatype
 from smalti.transforms.requirements.registry import judges_of
+from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
     from smalti.policy.decide.decision import Reason
@@ -150,6 +152,16 @@ class Anonymization(Capability[Plan, Written]):
         return inspect_rows(
             compiled.plan, compiled.source, table, is_output=is_output, with_counts=with_counts
         ).notices
+
+    def origins(self, plan: Plan, table: IRI) -> Origins:
+        del table
+        kept = {Role.SENSITIVE, Role.RELEASED}
+        changed = [
+            column.name
+            for column in plan.read.columns
+            if column.role not in kept or column.pseudonym_key is not None
+        ]
+        return of_rows(plan.read.columns, plan.write.columns, changed, plan.read.respondent, plan.filter)
 
     def report_of_rows(self, report: Report) -> OwnerReport:
         if not isinstance(report, OwnerReport):

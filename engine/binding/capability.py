@@ -24,6 +24,7 @@ from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.kinds import Kind, action_of, capability_module
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice
+from smalti.engine.plan.origins import Origins
 from smalti.engine.plan.plan import Column
 from smalti.engine.plan.reports import Report, RowsReport
 from smalti.engine.registry.budget import ChargedLoss
@@ -251,6 +252,16 @@ class Capability(ABC, Generic[P, E]):
         """
         del table, with_counts
         return self.plan_notices(compiled.plan)
+
+    def origins(self, plan: P, table: IRI) -> Origins:
+        """Where the columns of an output come from, as far as they come from columns.
+
+        Args:
+            plan: of this kind.
+            table: the output, or one of its tables.
+        """
+        del plan, table
+        return Origins()
 
     def report_of_rows(self, report: Report) -> RowsReport:
         """A report of this kind as one of verified rows; an internal error where there are none."""

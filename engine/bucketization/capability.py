@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +34,7 @@ from smalti.engine.plan.files import Diversity
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice, ordered
+from smalti.engine.plan.origins import Change, ColumnOrigin, Origins, of_rows
 from smalti.engine.plan.plan import Role
 from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import OutputColumn, OutputTable
@@ -114,6 +116,16 @@ class Bucketization(Capability[BucketizationPlan, Places]):
 
     def varied(self, permission: Permission, word: str, number: int) -> Permission:
         return with_number(permission, word, number)
+
+    def origins(self, plan: BucketizationPlan, table: IRI) -> Origins:
+        group, sensitive, count = plan.write.values.columns
+        rows = of_rows(plan.read.columns, plan.published, (), plan.read.respondent, plan.filter)
+        if table == plan.write.records.output:
+            return rows
+        values = ColumnOrigin(sensitive, (plan.group.sensitive,), Change.NONE)
+        counts = ColumnOrigin(count, (plan.group.sensitive,), Change.AGGREGATED)
+        numbers = ColumnOrigin(group, (plan.group.sensitive,), Change.MASKED)
+        return replace(rows, columns=(numbers, values, counts))
 
     def guarantee(self, plan: BucketizationPlan) -> GroupsGuarantee:
         return guarantee_of(plan)

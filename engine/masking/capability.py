@@ -50,6 +50,7 @@ from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.masks import Noisy
 from smalti.engine.plan.notices import Notice
+from smalti.engine.plan.origins import Origins, of_rows
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.registry.commit import Stage
 from smalti.engine.registry.entries import OutputColumn
@@ -62,7 +63,7 @@ from smalti.engine.verify.masked import MaskedCount, verify_masked
 from smalti.engine.verify.read import Original, Output
 from smalti.errors import GuaranteeError, UsageError
 from smalti.transforms.noise.samplers import check_available
-from smalti.vocab.terms import MASKING
+from smalti.vocab.terms import IRI, MASKING
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,11 @@ class MaskedRows(Capability[MaskingPlan, Written]):
 
     def plan_notices(self, plan: MaskingPlan) -> tuple[Notice, ...]:
         return notices_in(plan)
+
+    def origins(self, plan: MaskingPlan, table: IRI) -> Origins:
+        del table
+        changed = [each.column for each in plan.mask.columns]
+        return of_rows(plan.read.columns, plan.write.columns, changed, plan.read.respondent, plan.filter)
 
     def guarantee(self, plan: MaskingPlan) -> MaskingGuarantee:
         return guarantee_of(plan)

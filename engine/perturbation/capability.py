@@ -29,6 +29,8 @@ from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import LOCAL_NEIGHBORS
 from smalti.engine.plan.notices import Notice
+from smalti.engine.plan.origins import Change, ColumnOrigin, Origins
+from smalti.engine.plan.plan import columns_of_respondent
 from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.budget import ChargedLoss, charged_loss
 from smalti.engine.registry.ceilings import declared_ceiling
@@ -36,7 +38,7 @@ from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.errors import InternalError, UsageError
 from smalti.transforms.noise.samplers import SAMPLER
-from smalti.vocab.terms import LOCAL_DIFFERENTIAL_PRIVACY
+from smalti.vocab.terms import IRI, LOCAL_DIFFERENTIAL_PRIVACY
 
 
 class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
@@ -122,6 +124,14 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
 
     def guarantee(self, plan: PerturbationPlan) -> LocalGuarantee:
         return guarantee_of(plan)
+
+    def origins(self, plan: PerturbationPlan, table: IRI) -> Origins:
+        del table
+        columns = (each.column for each in plan.perturbed)
+        return Origins(
+            tuple(ColumnOrigin(column, (column,), Change.MASKED) for column in columns),
+            grouped_by=tuple(columns_of_respondent(plan.read.respondent)),
+        )
 
     def output_columns(self, plan: PerturbationPlan) -> tuple[OutputColumn, ...]:
         return output_columns(plan)

@@ -17,6 +17,7 @@ from smalti.engine.losses.noisy_table import NoisyTables, refuse_output
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice
+from smalti.engine.plan.origins import Origins
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.budget import ChargedLoss, charged_loss
@@ -30,13 +31,13 @@ from smalti.engine.releases.guarantee import LossGuarantee, guarantee_of, stated
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.query import Query
 from smalti.engine.releases.recheck import check_noise, check_sentences
-from smalti.engine.releases.table import output_columns, write_table
+from smalti.engine.releases.table import origins_of, output_columns, write_table
 from smalti.engine.releases.terms import single_release
 from smalti.engine.tables.description import Source
 from smalti.errors import InternalError
 from smalti.policy.model.model import Permission
 from smalti.transforms.noise.samplers import SAMPLER
-from smalti.vocab.terms import DIFFERENTIAL_PRIVACY
+from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI
 
 
 class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
@@ -127,6 +128,10 @@ class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
 
     def guarantee(self, plan: ReleasePlan) -> LossGuarantee:
         return guarantee_of(plan)
+
+    def origins(self, plan: ReleasePlan, table: IRI) -> Origins:
+        del table
+        return origins_of(plan)
 
     def output_columns(self, plan: ReleasePlan) -> tuple[OutputColumn, ...]:
         return output_columns(plan)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from smalti.engine.plan.origins import Change, ColumnOrigin, Origins
+from smalti.engine.plan.plan import columns_of_respondent
 from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.releases.plan import ReleasePlan, StatisticKind
@@ -66,6 +68,29 @@ def write_table(plan: ReleasePlan, values: Iterable[NoisyValue], path: Path) -> 
     arrays = [pa.array(column, pa.string()) for column in columns]
     with closing(open_writer(path, header(plan), plan.write.format)) as writer:
         writer.write(pa.RecordBatch.from_arrays(arrays, names=list(header(plan))))
+
+
+def origins_of(plan: ReleasePlan) -> Origins:
+    """Where the columns of the table come from."""
+    keys = key_columns(plan)
+    measured = {
+        column
+        for statistic in plan.statistics
+        for column in (
+            *(key.column for key in statistic.keys if key.column not in keys),
+            *([] if statistic.measure is None else [statistic.measure.column]),
+            *([] if statistic.counted is None else [statistic.counted]),
+        )
+    }
+    figures = ("value", "lower", "upper") if measured else ()
+    return Origins(
+        (
+            *(ColumnOrigin(name, (column,), Change.NONE) for column, name in keys.items()),
+            *(ColumnOrigin(name, tuple(sorted(measured)), Change.AGGREGATED) for name in figures),
+        ),
+        grouped_by=(*keys, *columns_of_respondent(plan.read.respondent).difference(keys)),
+        filtered_by=() if plan.filter is None else tuple(sorted(plan.filter.columns)),
+    )
 
 
 def output_columns(plan: ReleasePlan) -> tuple[OutputColumn, ...]:

@@ -6,6 +6,7 @@ speak for each other. Nothing from an owner's report is in it, nor parties of ru
 Importing this module imports rdflib; only the export needs it.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from rdflib import BNode, Graph, Literal, Namespace, URIRef
@@ -21,6 +22,7 @@ from smalti.engine.registry.entries import (
     version_iri,
 )
 from smalti.engine.registry.registry import Registry
+from smalti.engine.run.lineage import promise_of, versions_behind
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
@@ -44,6 +46,7 @@ _PREFIXES: Final = {
     "spdx": SPDX,
     "xsd": XSD,
 }
+MEDIA_TYPES: Final = "https://www.iana.org/assignments/media-types/"
 _THING: Final = (DCAT["Dataset"], ODRL["Asset"], PROV["Entity"])
 
 
@@ -57,20 +60,91 @@ def export(registry: Registry, syntax: str = "turtle") -> str:
     return to_graph(registry).serialize(format=syntax)
 
 
+def export_lineage(registry: Registry, target: IRI, syntax: str = "turtle") -> str:
+    """The versions of an output with all that they were made from (PROV-O), as text.
+
+    Args:
+        registry: only read.
+        target: a recorded output.
+        syntax: as `export`.
+
+    Raises:
+        UsageError: the registry records no such output.
+    """
+    versions = versions_behind(registry, target)
+    graph = _empty_graph()
+    assets = {version.target for version in versions}
+    assets |= {source.iri for version in versions for source in version.inputs}
+    for asset in registry.ownership.assets():
+        if asset.iri in assets:
+            _add_asset(graph, asset, registry.ownership.of(asset.iri))
+    _add_versions(graph, versions)
+    return graph.serialize(format=syntax)
+
+
+def export_catalogue(registry: Registry, target: IRI, syntax: str = "turtle") -> str:
+    """An entry of a data catalogue (DCAT 3) for an output and each version that is not discarded, as text.
+
+    `odrl:hasPolicy` names the policies in force that are about this output and nothing else, since it makes
+    the output the target of all of their rules (ODRL 2.2, 2.1).
+
+    Args:
+        registry: only read.
+        target: a recorded output.
+        syntax: as `export`.
+
+    Raises:
+        UsageError: the registry records no such output.
+    """
+    versions = [
+        version
+        for version in versions_behind(registry, target)
+        if version.target == target and version.discarded_at is None
+    ]
+    graph, node = _empty_graph(), URIRef(target)
+    for asset in registry.ownership.assets():
+        if asset.iri == target:
+            _add_asset(graph, asset, registry.ownership.of(target))
+    policies = [
+        URIRef(stored.uid)
+        for stored in registry.policies.listed()
+        if stored.is_in_force and set(stored.targets) == {target}
+    ]
+    for version in versions:
+        entry = URIRef(version.iri)
+        _add_issue(graph, version)
+        _add_distributions(graph, version, entry)
+        graph.add((entry, DCT["title"], Literal(f"{target} version {version.number}")))
+        graph.add((entry, DCT["description"], Literal(promise_of(version))))
+        for policy in policies:
+            graph.add((entry, ODRL["hasPolicy"], policy))
+    for policy in policies:
+        graph.add((node, ODRL["hasPolicy"], policy))
+    return graph.serialize(format=syntax)
+
+
 def to_graph(registry: Registry) -> Graph:
     """The public facts of a registry, as an rdflib graph."""
-    graph = Graph(bind_namespaces="none")
-    for prefix, namespace in _PREFIXES.items():
-        graph.bind(prefix, namespace)
+    graph = _empty_graph()
     for asset in registry.ownership.assets():
         _add_asset(graph, asset, registry.ownership.of(asset.iri))
     for policy in registry.policies.listed():
         _add_policy(graph, policy)
-    versions = registry.outputs.all()
+    _add_versions(graph, registry.outputs.all())
+    return graph
+
+
+def _empty_graph() -> Graph:
+    graph = Graph(bind_namespaces="none")
+    for prefix, namespace in _PREFIXES.items():
+        graph.bind(prefix, namespace)
+    return graph
+
+
+def _add_versions(graph: Graph, versions: Sequence[TargetVersion]) -> None:
     names = {(version.target, version.number): version.iri for version in versions}
     for version in versions:
         _add_version(graph, version, names)
-    return graph
 
 
 def _add_asset(graph: Graph, asset: Asset, owners: frozenset[IRI]) -> None:
@@ -98,11 +172,7 @@ def _add_policy(graph: Graph, stored: StoredPolicy) -> None:
 
 def _add_version(graph: Graph, version: TargetVersion, names: dict[tuple[IRI, int], IRI]) -> None:
     node = URIRef(version.iri)
-    graph.add((URIRef(version.target), DCAT["hasVersion"], node))
-    graph.add((node, DCAT["isVersionOf"], URIRef(version.target)))
-    graph.add((node, DCAT["version"], Literal(str(version.number))))
-    graph.add((node, DCT["issued"], Literal(version.created_at)))
-    _add_types(graph, node, *_THING)
+    _add_issue(graph, version)
     sources = [
         URIRef(source.iri if source.version is None else names[source.iri, source.version])
         for source in version.inputs
@@ -115,6 +185,15 @@ def _add_version(graph: Graph, version: TargetVersion, names: dict[tuple[IRI, in
         graph.add((node, DCT["hasPart"], URIRef(part)))
     _add_activity(graph, version, node, sources)
     _add_distributions(graph, version, node)
+
+
+def _add_issue(graph: Graph, version: TargetVersion) -> None:
+    node = URIRef(version.iri)
+    graph.add((URIRef(version.target), DCAT["hasVersion"], node))
+    graph.add((node, DCAT["isVersionOf"], URIRef(version.target)))
+    graph.add((node, DCAT["version"], Literal(str(version.number))))
+    graph.add((node, DCT["issued"], Literal(version.created_at)))
+    _add_types(graph, node, *_THING)
 
 
 def _add_activity(graph: Graph, version: TargetVersion, node: URIRef, sources: list[URIRef]) -> None:
@@ -140,7 +219,7 @@ def _add_distributions(graph: Graph, version: TargetVersion, node: URIRef) -> No
         graph.add((node, DCAT["distribution"], distribution))
         _add_types(graph, distribution, DCAT["Distribution"])
         graph.add((distribution, DCT["title"], Literal(file.name)))
-        graph.add((distribution, DCAT["mediaType"], Literal(file.media_type)))
+        graph.add((distribution, DCAT["mediaType"], URIRef(MEDIA_TYPES + file.media_type)))
         _add_checksum(graph, distribution, file.digest)
 
 

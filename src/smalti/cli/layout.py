@@ -10,7 +10,7 @@ from smalti.cli.settings import AdvancedOption
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Policies": ("assess", "init", "check", "fmt", "test", "offer"),
     "Runs": ("plan", "try", "sweep", "run"),
-    "Results": ("targets", "verify", "estimate", "budget"),
+    "Results": ("targets", "lineage", "verify", "estimate", "budget"),
     "Registry": ("decide", "policy", "keys", "vocabulary", "registry"),
     "Models": ("audit",),
     "Help": ("doctor",),
