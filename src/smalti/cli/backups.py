@@ -40,7 +40,7 @@ def backup(folder: str, registry: str) -> int:
 )
 @registry_option
 def restore(folder: str, registry: str, *, nothing_released_since: bool) -> int:
-    """Put a copy in the place of a lost registry; nothing is overwritten."""
+    """Restore a lost registry from a copy; nothing is overwritten."""
     from smalti.engine.registry import backup as backups
     from smalti.engine.registry.registry import Registry
     from smalti.show.registry import show_restored

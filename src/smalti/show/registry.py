@@ -1,15 +1,18 @@
 """The content of a registry, in a terminal."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from smalti.engine.plan.respondents import counts_rows
-from smalti.engine.registry.backup import Backup
 from smalti.engine.registry.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
 from smalti.engine.tables.secret import ENVIRONMENT
 from smalti.show.terminal import LABEL, bullet, fields, file_names, place_of, short
+
+if TYPE_CHECKING:
+    from smalti.engine.registry.backup import Backup
 
 
 def show_keys(out: Console, keys: Iterable[TrustedKey]) -> None:
@@ -70,7 +73,7 @@ def show_versions(
             fields(out, *(("  owner", line) for line in version.report.lines(counted)))
 
 
-def show_backup(out: Console, backup: Backup) -> None:
+def show_backup(out: Console, backup: "Backup") -> None:
     """Show what a copy of a registry has, and what it lacks."""
     out.print(Text(f"copied to {backup.folder}", style=LABEL))
     fields(out, ("files", ", ".join(backup.files)))
@@ -80,7 +83,7 @@ def show_backup(out: Console, backup: Backup) -> None:
 
 def show_restored(
     out: Console,
-    backup: Backup,
+    backup: "Backup",
     registry: str,
     versions: Sequence[TargetVersion],
     missing: Sequence[TargetVersion],
