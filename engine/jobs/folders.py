@@ -1,7 +1,7 @@
 """The private folder of a job: what its process says, and what it keeps.
 
-It lies beside the registry, and stays on the machine of the worker that first had the job. It holds the last
-words of the job's processes, how the last of them ended, reports for the owner of the data, and the
+It lies beside the registry, and stays on the machine of the worker that first had the job. It holds the
+last words of the job's processes, how the last of them ended, reports for the owner of the data, and the
 checkpoint from which a training can be taken up again: from when its model exists until that is refused or
 registered. A process is alive exactly as long as it holds the lock of its folder.
 """
@@ -71,6 +71,7 @@ class JobFolder:
             self.clear()
             self.scratch.mkdir(mode=_PRIVATE)
             self._status.unlink(missing_ok=True)
+            self.report.unlink(missing_ok=True)
         except OSError as error:
             raise BackendError(
                 str(self.path), f"the disk failed ({error.strerror})", "a folder that you may write to"

@@ -48,6 +48,14 @@ def _is_absolute(place: str) -> str:
 Place = Annotated[str, AfterValidator(_is_absolute)]
 """An absolute path; of data also the address of a store or a server, and a sheet's or a table's name after
 `#`."""
+
+
+def _is_policy(name: str) -> str:
+    if ":" not in name and not os.path.isabs(name):
+        raise ValueError("it is no absolute path, and no IRI")
+    return name
+
+
 _CONFIG: Final = ConfigDict(extra="forbid", strict=True)
 
 
@@ -57,8 +65,8 @@ class PolicyOnData:
 
     __pydantic_config__ = _CONFIG
 
-    policy: Place
-    """The policy document."""
+    policy: Annotated[str, AfterValidator(_is_policy)]
+    """The policy document; with an agreement also the uid of a policy in force."""
     target: str
     """The IRI that the data is bound to."""
     data: Place

@@ -1,9 +1,9 @@
 """The room of jobs: a queue that any number of workers share.
 
-A worker claims a job by one statement, and holds it by a lease that it renews. A lease that ran out is void:
-the next worker that looks takes the job over, under the next attempt's number, and what the former one says
-of it from then on is refused. Times of leases are by the database server's clock; of a registry in a file, by
-this machine's.
+A worker claims a job by one statement, and holds it by a lease that it renews. A lease that ran out is
+void: the next worker that looks takes the job over, under the next attempt's number, and what the former
+one says of it from then on is refused. Times of leases are by the database server's clock; of a registry in
+a file, by this machine's.
 """
 
 import os
@@ -35,7 +35,7 @@ from smalti.engine.registry._database import unchecked
 from smalti.engine.registry._journal import wall_clock
 from smalti.engine.registry._shared import Shared
 from smalti.engine.registry.job_entries import JobResult, JobState, Lease, NewJob, StoredJob, StoredWorker
-from smalti.errors import UsageError
+from smalti.errors import RegistryError, UsageError
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
@@ -222,6 +222,7 @@ class Jobs:
         Returns:
             The job; None where it is somebody else's by now, or over: its process has to end.
         """
+        self._check_exists()
 
         def write(connection: Connection, _: None) -> StoredJob | None:
             now = _clock(connection)
@@ -237,6 +238,7 @@ class Jobs:
         Returns:
             False where the job is somebody else's by now, or over; nothing was changed.
         """
+        self._check_exists()
 
         def write(connection: Connection, _: None) -> bool:
             now = _clock(connection)
@@ -250,7 +252,9 @@ class Jobs:
 
     # --- Workers
 
-    def enter(self, name: str, token: str, host: str, process: int, lease: timedelta) -> None:
+    def enter(
+        self, name: str, token: str, host: str, process: int, lease: timedelta, *, may_create: bool
+    ) -> None:
         """Take a worker's name, or keep it.
 
         Args:
@@ -259,10 +263,15 @@ class Jobs:
             host: the machine that it runs on.
             process: its number there.
             lease: how long the name is its own.
+            may_create: whether to make a registry where there is none.
 
         Raises:
             UsageError: another worker has it.
+            RegistryError: the registry is gone, or of another version by now.
         """
+        if not may_create:
+            self._check_exists()
+        self._shared.database.check_again()
 
         def write(connection: Connection, _: None) -> None:
             now = _clock(connection)
@@ -284,6 +293,7 @@ class Jobs:
 
     def leave(self, name: str, token: str) -> None:
         """Give a worker's name back."""
+        self._check_exists()
 
         def write(connection: Connection, _: None) -> None:
             own = (db.workers.c.name == name) & (db.workers.c.token == token)
@@ -301,6 +311,15 @@ class Jobs:
             for row in rows
             for until in (to_time(row.lease_until),)
         )
+
+    def _check_exists(self) -> None:
+        """Refuse to make a registry anew for a job of one that is gone."""
+        database = self._shared.database
+        if not database.exists:
+            raise RegistryError(
+                database.name, "the registry is gone", "the registry that the worker was started with",
+                "restore it from a backup, then start the worker again",
+            )  # fmt: skip
 
 
 _BLANK: Final[dict[str, object]] = {

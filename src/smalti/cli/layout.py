@@ -13,6 +13,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Results": ("targets", "verify", "estimate", "budget"),
     "Registry": ("decide", "policy", "keys", "vocabulary"),
     "Models": ("audit",),
+    "Jobs": ("jobs", "worker"),
     "Help": ("doctor",),
 }
 """The commands of `smalti`, in the order of its help; names without a command are passed over."""

@@ -95,7 +95,9 @@ def test_the_same_bytes_under_another_name_are_counted_together(registry: Regist
     assert registry.trainings.begin(read("run-1", "a", "hmac-1")).number == 1
     assert registry.trainings.begin(read("run-2", "b", "hmac-2")).number == 1
     assert registry.trainings.begin(read("run-3", "c", "hmac-1")).number == 2
-    assert registry.trainings.begin(read("run-4", "d", "hmac-3", "hmac-1")).number == 3, "one file is enough"
+    assert registry.trainings.begin(read("run-4", "d", "hmac-3", "hmac-1")).number == 3, (
+        "one file is enough"
+    )
     assert registry.trainings.begin(read("run-5", "a", "hmac-4")).number == 4, "files that changed, as well"
     assert registry.trainings.begin(read("run-6", "e", "hmac-4")).number == 5
     assert registry.trainings.begin(read("run-7", "b", "hmac-2")).number == 2
