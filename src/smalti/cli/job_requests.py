@@ -69,16 +69,17 @@ def words_of(request: RunLike) -> list[str]:
         "bound": tuple(f"{part}={iri}" for part, iri in request.bind),
         "settings": tuple(f"{name}=***" for name, _ in request.conf),
     }
+    defaults = {field.name: field.default for field in fields(request)}
     for param in run.params:
         name = param.name or ""
         value = texts[name] if name in texts else getattr(request, name, None)
-        if not isinstance(param, click.Option) or value is None or value in [param.default, ()]:
+        if isinstance(param, click.Argument) or value is None or value in [defaults.get(name), ()]:
             continue
         if value is True:
             words.append(param.opts[0])
             continue
         for text in value if isinstance(value, tuple) else (value,):
-            words += [param.opts[0], str(text) if name in texts else without_address(str(text))]
+            words += [param.opts[0], text if name in texts else without_address(str(text))]
     return words
 
 
