@@ -20,6 +20,11 @@ from smalti.engine.registry.registry import Registry
 from smalti.errors import BackendError
 
 
+def command() -> list[str]:
+    """Of the process of a job, whatever the job."""
+    return [sys.executable, "-m", "smalti", "--no-settings", COMMAND]
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """What an attempt came to."""
@@ -53,12 +58,11 @@ class Attempt:
         """
         folder = JobFolder(errand.folder)
         folder.prepare()
-        command = [sys.executable, "-m", "smalti", "--no-settings", COMMAND]
         environment = os.environ | {"TMPDIR": str(folder.scratch)}
         try:
             with open(folder.log, "ab", opener=_privately) as log:
                 process = subprocess.Popen(  # noqa: S603 (this very program)
-                    command, cwd=folder.path, env=environment, stdin=subprocess.PIPE, stdout=log,
+                    command(), cwd=folder.path, env=environment, stdin=subprocess.PIPE, stdout=log,
                     stderr=log, start_new_session=True, bufsize=0,
                 )  # fmt: skip
         except OSError as error:
@@ -119,6 +123,11 @@ class Attempt:
         if worker_stops:
             again = may_try_again or self.folder.holds_work
             return Ending(JobState.QUEUED if again else JobState.STOPPED, "its worker was stopped")
+        if status.was_cut_off:
+            again = may_try_again or self.folder.holds_work
+            return Ending(
+                JobState.QUEUED if again else JobState.DIED, "its worker was too slow to renew it"
+            )
         if status.was_stopped:
             return Ending(JobState.STOPPED, "its process was told to stop")
         code = self.process.returncode

@@ -45,6 +45,8 @@ class Status:
     error: str = ""
     """The error that it ended with."""
     was_stopped: bool = False
+    was_cut_off: bool = False
+    """Whether it was stopped because its worker was not heard of for too long."""
 
 
 def folder_beside(registry: Registry) -> Path:

@@ -66,7 +66,7 @@ class PolicyOnData:
     __pydantic_config__ = _CONFIG
 
     policy: Annotated[str, AfterValidator(_is_policy)]
-    """The policy document; with an agreement also the uid of a policy in force."""
+    """The policy document; of a run with an agreement also the uid of a policy in force."""
     target: str
     """The IRI that the data is bound to."""
     data: Place
@@ -75,7 +75,6 @@ class PolicyOnData:
     purpose: str | None = None
     owner: str | None = None
     """Who submits the policy and binds the data; None: the party."""
-    agreement: Place | None = None
     bind: tuple[tuple[str, str], ...] = ()
     """What a template leaves open: each part with its IRI."""
     signature: Place | None = None
@@ -117,6 +116,8 @@ class Run(PolicyOnData):
     kind: Literal[JobKind.RUN] = JobKind.RUN
     out: Place
     """The folder to make."""
+    agreement: Place | None = None
+    """A message of the Dataspace Protocol, which counts in place of the policy that was offered."""
     replace: bool = False
     page: Place | None = None
     """Where the owner's report is written, as HTML: a file that does not exist."""
@@ -130,6 +131,7 @@ class Audit(PolicyOnData):
 
     kind: Literal[JobKind.AUDIT] = JobKind.AUDIT
     out: Place
+    agreement: Place | None = None
     replace: bool = False
     page: Place | None = None
     report: Place | None = None

@@ -252,6 +252,9 @@ class Worker:
 
     def _finish(self, attempt: Attempt, *, worker_stops: bool) -> None:
         attempt.clear()
+        status = attempt.folder.status
+        if status.phase != attempt.status.phase:
+            self.registry.jobs.beat(attempt.job.lease, self.choices.lease, status.phase, status.since)
         self._record(attempt.job, attempt.ending(worker_stops=worker_stops))
         self._running.remove(attempt)
 

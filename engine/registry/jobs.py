@@ -284,7 +284,8 @@ class Jobs:
                     "leave --name out, or choose another; the name of a worker that was killed is free"
                     " again when its lease has run out",
                 )
-            connection.execute(delete(db.workers).where(db.workers.c.name == name))
+            gone = (db.workers.c.name == name) | (db.workers.c.lease_until < to_text(now))
+            connection.execute(delete(db.workers).where(gone))
             values = {"name": name, "token": token, "host": host, "process": process}
             values["lease_until"] = to_text(now + lease)
             connection.execute(insert(db.workers).values(values))

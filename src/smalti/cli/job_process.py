@@ -34,12 +34,12 @@ def work() -> int:
     channel = _channel()
     errand = _read(channel)
     folder = JobFolder(errand.folder)
-    with _held(folder), _leashed(channel, errand):
+    with _held(folder), _leashed(channel, errand) as is_cut_off:
         watch = JobWatch(folder, Registry.open(errand.registry, log_decisions=False), errand.lease)
-        return _performed(errand, folder, watch)
+        return _performed(errand, folder, watch, is_cut_off)
 
 
-def _performed(errand: Errand, folder: JobFolder, watch: "JobWatch") -> int:
+def _performed(errand: Errand, folder: JobFolder, watch: "JobWatch", is_cut_off: threading.Event) -> int:
     from smalti.cli.performing import perform
 
     request = from_json(errand.request)
@@ -49,7 +49,7 @@ def _performed(errand: Errand, folder: JobFolder, watch: "JobWatch") -> int:
         with watching(watch):
             result = perform(request, errand.registry, folder.report)
     except (KeyboardInterrupt, click.exceptions.Abort):
-        watch.end(was_stopped=True)
+        watch.end(was_stopped=True, was_cut_off=is_cut_off.is_set())
         raise
     except SmaltiError as error:
         watch.end(JobResult(error.exit_code), str(error))
@@ -82,9 +82,17 @@ class JobWatch(CommandWatch):
         super().phase(name)
         self._write(Status(name, datetime.now(UTC)))
 
-    def end(self, result: JobResult | None = None, error: str = "", *, was_stopped: bool = False) -> None:
+    def end(
+        self,
+        result: JobResult | None = None,
+        error: str = "",
+        *,
+        was_stopped: bool = False,
+        was_cut_off: bool = False,
+    ) -> None:
         """How the process ends."""
-        self._write(replace(self._status, result=result, error=error, was_stopped=was_stopped))
+        ended = replace(self._status, result=result, error=error)
+        self._write(replace(ended, was_stopped=was_stopped, was_cut_off=was_cut_off))
 
     def _check_is_own(self) -> None:
         # INVARIANT: nothing is registered by an attempt that another one has followed. The last phase of a
@@ -100,20 +108,24 @@ class JobWatch(CommandWatch):
 
 
 @contextmanager
-def _leashed(channel: int, errand: Errand) -> Iterator[None]:
-    """Until the end of the block, end this process when its worker is not heard of any more."""
+def _leashed(channel: int, errand: Errand) -> Iterator[threading.Event]:
+    """Until the end of the block, end this process when its worker is not heard of any more.
+
+    Gives what tells whether that is so.
+    """
+    is_cut_off = threading.Event()
     over, end = os.pipe()
-    thread = threading.Thread(target=_watch, args=(channel, over, errand), daemon=True)
+    thread = threading.Thread(target=_watch, args=(channel, over, errand, is_cut_off), daemon=True)
     thread.start()
     try:
-        yield
+        yield is_cut_off
     finally:
         os.close(end)
         thread.join()
         os.close(over)
 
 
-def _watch(channel: int, over: int, errand: Errand) -> None:
+def _watch(channel: int, over: int, errand: Errand, is_cut_off: threading.Event) -> None:
     lasts = errand.lasts.total_seconds()
     until = _now() + lasts
     while (left := until - _now()) > 0:
@@ -123,6 +135,7 @@ def _watch(channel: int, over: int, errand: Errand) -> None:
         if channel in ready and not os.read(channel, 4096):
             break
         until = _now() + lasts if ready else until
+    is_cut_off.set()
     os.kill(os.getpid(), signal.SIGTERM)
     if not select.select([over], [], [], errand.grace.total_seconds())[0]:
         os.killpg(0, signal.SIGKILL)

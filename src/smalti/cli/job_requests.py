@@ -28,6 +28,8 @@ _PLACES = {
     "data", "agreement", "signature", "description", "population", "earlier_data", "query", "out",
     "page", "report", "files", "dataset", "vocabularies", "model", "members", "others", "html",
 }  # fmt: skip
+_BESIDE: tuple[str, ...] = ("out", "replace", "page", "report", "vary")
+"""What commands with a policy on data take beside their requests, by parameter."""
 _SHOWING = {"shown_as", "verbose", "dry_run", "begins", "workspace"}
 """What commands take and jobs do not, by their parameters: a job has its own log and its own folder."""
 
@@ -131,10 +133,9 @@ def _of_data(options: dict[str, Any]) -> dict[str, Any]:
     from smalti.binding import pairs
     from smalti.cli.runs import loaded
 
-    policy, template, agreement = options.pop("policy"), options["bound"], options.get("agreement")
-    others = {
-        name: options.pop(name) for name in ("out", "replace", "page", "report", "vary") if name in options
-    }
+    policy, template = options.pop("policy"), options["bound"]
+    agreed = {name: options[name] for name in ("agreement",) if name in options}
+    others: dict[str, Any] = agreed | {name: options.pop(name) for name in _BESIDE if name in options}
     _, bound = loaded(policy, {"agreement": None} | options)
     if len(bound["data"]) != 1:
         raise UsageError(
@@ -144,7 +145,7 @@ def _of_data(options: dict[str, Any]) -> dict[str, Any]:
     ((target, data),) = bound["data"].items()
     shared = {field.name for field in fields(PolicyOnData)}
     values = {name: value for name, value in bound.items() if name in shared}
-    values |= {"target": target, "data": data, "agreement": agreement}
+    values |= {"target": target, "data": data}
     values |= {"bind": tuple(pairs(template).items()), "conf": tuple(bound["conf"].items()), **others}
     placed = {name: _place(value) if name in _PLACES else value for name, value in values.items()}
     return placed | {"policy": _policy(policy)}

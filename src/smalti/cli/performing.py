@@ -12,7 +12,7 @@ from smalti.engine.jobs import requests
 if TYPE_CHECKING:
     from smalti.engine.registry.job_entries import JobResult
 
-_NO_CHOICES = {"policy", "target", "data", "party", "agreement", "bind", "conf"}
+_NO_CHOICES = {"policy", "target", "data", "party", "bind", "conf"}
 
 
 def perform(request: requests.JobRequest, registry: str, report: Path) -> "JobResult":
