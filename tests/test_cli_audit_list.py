@@ -8,7 +8,7 @@ from model_worlds import TARGET, USER
 from shell import smalti
 
 from smalti.engine.jobs import queue
-from smalti.engine.jobs.requests import Audit, Check
+from smalti.engine.jobs.requests import Audit, CheckPolicies
 from smalti.engine.jobs.worker import LEASE
 from smalti.engine.registry import jobs
 from smalti.engine.registry.job_entries import JobResult, JobState, StoredJob
@@ -26,7 +26,7 @@ def claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoredJob:
         policy="/p/policy.jsonld", target=TARGET, data="/p/people.csv", party=USER, out="/p/out"
     )
     queue.submit(registry, request, job_id="abc")
-    queue.submit(registry, Check(files=("/p/policy.jsonld",)), job_id="abd")
+    queue.submit(registry, CheckPolicies(files=("/p/policy.jsonld",)), job_id="abd")
     job = registry.jobs.claim("worker", tmp_path / "r.sqlite.jobs", LEASE)
     assert job is not None
     registry.jobs.beat(job.lease, LEASE, "records", NEW_YEAR)

@@ -4,6 +4,7 @@ Command line and service call these functions alone. Who may see a job is decide
 who asked for it. Everything holds within one registry, whatever the number of its workers.
 """
 
+import re
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,8 @@ from smalti.vocab.terms import IRI
 POLL_SECONDS = 0.5
 """How often who follows a job looks at it."""
 MOST_TRIES = 100
+_ID = re.compile("[A-Za-z0-9][A-Za-z0-9-]{0,35}")
+"""It names a folder, too."""
 
 
 def submit(
@@ -40,7 +43,8 @@ def submit(
         priority: smaller ones are begun first.
         tries: how often it may be begun where its process or its worker is gone without a word. Each try of
             a release is charged. Work that kept a checkpoint is taken up again all the same.
-        job_id: the id of the job, to ask once for what is sent twice; None: a new one.
+        job_id: the id of the job, to ask once for what is sent twice: at most 36 letters, digits and
+            hyphens of ASCII; None: a new one.
 
     Returns:
         The job; the earlier one, as it is now, where the same party asked for the same under the same id.
@@ -53,6 +57,11 @@ def submit(
     from_json(text)
     if not 1 <= tries <= MOST_TRIES:
         raise UsageError("tries (--tries)", f"{tries} is out of range", f"1 to {MOST_TRIES}")
+    if job_id is not None and _ID.fullmatch(job_id) is None:
+        raise UsageError(
+            "id of the job (--id)", "it cannot be an id", "at most 36 letters, digits and hyphens of ASCII",
+            "choose another, or leave it out",
+        )  # fmt: skip
     return registry.jobs.add(
         NewJob(
             id=job_id or secrets.token_hex(8),

@@ -175,7 +175,7 @@ class Assess:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class CheckPolicies:
     """Policy documents, and all that is wrong with them."""
 
     __pydantic_config__ = _CONFIG
@@ -209,7 +209,7 @@ class Study:
     html: Place | None = None
 
 
-JobRequest = Run | Audit | Sweep | Assess | Check | Study
+JobRequest = Run | Audit | Sweep | Assess | CheckPolicies | Study
 RunLike = Run | Audit
 """What publishes and registers."""
 

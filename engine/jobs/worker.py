@@ -93,7 +93,7 @@ class Worker:
         """Begin no further job, end those that run, and return from `work`. May be called by a signal."""
         self._is_told = True
 
-    def work(self, until: Until = Until.STOPPED, only: str | None = None) -> None:
+    def work(self, until: Until = Until.STOPPED, job_id: str | None = None) -> None:
         """Work until told to stop, or as long as `until` says.
 
         Jobs that run when it is told to stop are ended as `smalti jobs stop` ends them. They are queued
@@ -101,7 +101,7 @@ class Worker:
 
         Args:
             until: when to end by itself.
-            only: the id of the one job that it may take; None: any.
+            job_id: the id of the one job that it may take; None: any.
 
         Raises:
             UsageError: another worker has its name.
@@ -109,7 +109,7 @@ class Worker:
         """
         self._enter()
         try:
-            while not self._is_told and self._is_needed(until, only):
+            while not self._is_told and self._is_needed(until, job_id):
                 time.sleep(_TURN_SECONDS)
         finally:
             self._end_all()
@@ -127,13 +127,13 @@ class Worker:
         )
         self._renewed = self._answered = time.monotonic()
 
-    def _is_needed(self, until: Until, only: str | None) -> bool:
+    def _is_needed(self, until: Until, job_id: str | None) -> bool:
         """Do what there is to do now; False: there is nothing left that it should wait for."""
         try:
             if self._is_due():
                 self._stay()
             self._tend()
-            has_seen_all = self._begin_jobs(until, only)
+            has_seen_all = self._begin_jobs(until, job_id)
         except RegistryError as error:
             self._bear(error)
             return True
@@ -165,7 +165,7 @@ class Worker:
 
     # --- Beginning
 
-    def _begin_jobs(self, until: Until, only: str | None) -> bool:
+    def _begin_jobs(self, until: Until, job_id: str | None) -> bool:
         """Take jobs as long as there are any, and room for them; whether nothing waits for it any more."""
         if until is Until.FIRST and self._begun:
             return True
@@ -174,7 +174,7 @@ class Worker:
         if self._begun and time.monotonic() - self._looked < _LOOK_SECONDS:
             return False
         choices = self.choices
-        job = self.registry.jobs.claim(choices.name, choices.folder, choices.lease, only)
+        job = self.registry.jobs.claim(choices.name, choices.folder, choices.lease, job_id)
         if job is None:
             self._looked = time.monotonic()
             return True

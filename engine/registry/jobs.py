@@ -171,7 +171,7 @@ class Jobs:
     # --- For workers
 
     def claim(
-        self, worker: str, folder: Path, lease: timedelta, only: str | None = None
+        self, worker: str, folder: Path, lease: timedelta, job_id: str | None = None
     ) -> StoredJob | None:
         """Take the next job that is queued, or whose lease has run out, by one statement.
 
@@ -179,18 +179,18 @@ class Jobs:
             worker: who takes it.
             folder: where the worker keeps private folders of jobs, absolute; that of a job stays there.
             lease: how long it is theirs.
-            only: the id of the job that it has to be; None: any.
+            job_id: the id of the job that it has to be; None: any.
 
         Returns:
             None where there is none.
         """
         with self._shared.database.reading() as connection:  # so that who waits writes nothing
-            if connection.execute(_next(_clock(connection), only)).first() is None:
+            if connection.execute(_next(_clock(connection), job_id)).first() is None:
                 return None
 
         def write(connection: Connection, _: None) -> StoredJob | None:
             now = _clock(connection)
-            query = _next(now, only).with_for_update(skip_locked=True).scalar_subquery()
+            query = _next(now, job_id).with_for_update(skip_locked=True).scalar_subquery()
             values = {
                 "state": _RUNNING,
                 "attempts": _C.attempts + 1,
@@ -346,10 +346,10 @@ def _is_lost(now: datetime) -> ColumnElement[bool]:
     return (_C.state == _RUNNING) & (_C.lease_until < to_text(now))
 
 
-def _next(now: datetime, only: str | None) -> Any:
+def _next(now: datetime, job_id: str | None) -> Any:
     query = select(_C.number).where(or_(_C.state == _QUEUED, _is_lost(now)))
-    if only is not None:
-        query = query.where(_C.id == only)
+    if job_id is not None:
+        query = query.where(_C.id == job_id)
     return query.order_by(_C.priority, _C.number).limit(1)
 
 

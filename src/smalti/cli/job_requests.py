@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from smalti.engine.jobs.requests import (
     Assess,
     Audit,
-    Check,
+    CheckPolicies,
     JobKind,
     JobRequest,
     PolicyOnData,
@@ -86,7 +86,7 @@ def words_of(request: RunLike) -> list[str]:
 
 
 def _command(kind: JobKind) -> click.Command:
-    from smalti.cli import assessing, audit, language, runs, sweeping
+    from smalti.cli import assessing, language, runs, studying, sweeping
 
     return {
         JobKind.RUN: runs.run,
@@ -94,7 +94,7 @@ def _command(kind: JobKind) -> click.Command:
         JobKind.SWEEP: sweeping.sweep,
         JobKind.ASSESS: assessing.assess,
         JobKind.CHECK: language.check,
-        JobKind.STUDY: audit.model_file,
+        JobKind.STUDY: studying.model_file,
     }[kind]
 
 
@@ -156,13 +156,13 @@ def _policy(policy: str) -> str:
     return policy if not os.path.lexists(policy) and ":" in policy else absolute(policy)
 
 
-def _check(options: dict[str, Any]) -> Check:
+def _check(options: dict[str, Any]) -> CheckPolicies:
     from smalti.binding import pairs
 
     if "-" in options["files"]:
         raise UsageError("-", "a job has no standard input", "paths of documents")
     bind = tuple(pairs(options.pop("bound")).items())
-    return Check(**_absolute(options, Check), bind=bind)
+    return CheckPolicies(**_absolute(options, CheckPolicies), bind=bind)
 
 
 def _absolute(options: dict[str, Any], kind: type[JobRequest]) -> dict[str, Any]:

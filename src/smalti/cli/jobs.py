@@ -35,6 +35,9 @@ def jobs() -> None:
 @click.option("--request", "request_file", metavar="FILE", type=PLACE,
               help="Instead of KIND: the request as JSON, as `jobs show --format json` shows it; `-` is"
               " standard input.")  # fmt: skip
+@click.option("--id", "job_id", metavar="ID",
+              help="Of the job; what is submitted twice under one id is one job.  [default: a new"
+              " one]")  # fmt: skip
 @click.option("--priority", default=0, show_default=True, type=int, metavar="N",
               help="Jobs with smaller numbers are begun first.")  # fmt: skip
 @click.option("--tries", default=1, show_default=True, type=click.IntRange(1, 100), metavar="N",
@@ -47,6 +50,7 @@ def submit(  # noqa: PLR0913 (an option each)
     kind: str | None,
     arguments: tuple[str, ...],
     request_file: str | None,
+    job_id: str | None,
     priority: int,
     tries: int,
     registry: str,
@@ -68,7 +72,8 @@ def submit(  # noqa: PLR0913 (an option each)
         request = _read(str(request_file))
     else:
         request, registry = request_from(JobKind(kind), arguments, registry, named=_COMMANDS[kind])
-    job = queue.submit(open_registry(registry), request, priority=priority, tries=tries)
+    opened = open_registry(registry)
+    job = queue.submit(opened, request, priority=priority, tries=tries, job_id=job_id)
     return _show([job], shown_as)
 
 

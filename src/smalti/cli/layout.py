@@ -12,8 +12,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Runs": ("plan", "try", "sweep", "run"),
     "Results": ("targets", "verify", "estimate", "budget"),
     "Registry": ("decide", "policy", "keys", "vocabulary"),
-    "Models": ("audit",),
-    "Jobs": ("jobs", "worker"),
+    "Models and jobs": ("audit", "jobs", "worker"),
     "Help": ("doctor",),
 }
 """The commands of `smalti`, in the order of its help; names without a command are passed over."""

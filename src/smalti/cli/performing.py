@@ -33,7 +33,7 @@ def perform(request: requests.JobRequest, registry: str, report: Path) -> "JobRe
             return _sweep(request, registry, report)
         case requests.Assess():
             return _assess(request, report)
-        case requests.Check():
+        case requests.CheckPolicies():
             return _check(request, report)
         case requests.Study():
             return _study(request, report)
@@ -90,7 +90,7 @@ def _assess(request: requests.Assess, report: Path) -> "JobResult":
     return JobResult(code, report=Path(place))
 
 
-def _check(request: requests.Check, report: Path) -> "JobResult":
+def _check(request: requests.CheckPolicies, report: Path) -> "JobResult":
     from smalti.cli.keys import write_new
     from smalti.cli.language import check_code, checked, shown
     from smalti.engine.registry.job_entries import JobResult
@@ -104,7 +104,7 @@ def _check(request: requests.Check, report: Path) -> "JobResult":
 
 
 def _study(request: requests.Study, report: Path) -> "JobResult":
-    from smalti.cli.audit import study
+    from smalti.cli.studying import study
     from smalti.engine.registry.job_entries import JobResult
 
     options = _options(request)

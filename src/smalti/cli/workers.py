@@ -39,7 +39,7 @@ _POLL_SECONDS = 0.05
               " of.")  # fmt: skip
 @click.option("--kill-after", default=30.0, show_default=True, type=click.FloatRange(0), metavar="SECONDS",
               help="How long a job that is stopped may take to clean up.")  # fmt: skip
-@click.option("--only", hidden=True, help="The id of the one job that it may take.")
+@click.option("--only", "job_id", hidden=True, help="The id of the one job that it may take.")
 @registry_option
 def worker(  # noqa: PLR0913 (an option each)
     *,
@@ -50,7 +50,7 @@ def worker(  # noqa: PLR0913 (an option each)
     folder: Path | None,
     lease: float,
     kill_after: float,
-    only: str | None,
+    job_id: str | None,
     registry: str,
 ) -> int:
     """Do the jobs of a registry, each in a process of its own.
@@ -85,7 +85,7 @@ def worker(  # noqa: PLR0913 (an option each)
     try:
         if until is Until.STOPPED:
             click.echo(f"worker {choices.name}: waits for jobs of {opened.name}", err=True)
-        working.work(until, only)
+        working.work(until, job_id)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

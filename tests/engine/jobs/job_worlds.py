@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from smalti.engine.jobs import attempts, queue
-from smalti.engine.jobs.requests import Check
+from smalti.engine.jobs.requests import CheckPolicies
 from smalti.engine.jobs.worker import Worker, WorkerChoices
 from smalti.engine.registry.job_entries import StoredJob
 from smalti.engine.registry.registry import Registry
 from smalti.vocab.terms import IRI
 
 PARTY, OTHER = IRI("http://example.com/party/a"), IRI("http://example.com/party/b")
-CHECK = Check(files=("/policy.jsonld",))
+CHECK = CheckPolicies(files=("/policy.jsonld",))
 SHORT = timedelta(seconds=3)
 STUB = """
 import json, os, signal, sys, time

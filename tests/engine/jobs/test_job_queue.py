@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from job_worlds import CHECK, OTHER, PARTY, SHORT, claimed, submitted
 
 from smalti.engine.jobs import queue
-from smalti.engine.jobs.requests import Check, JobKind
+from smalti.engine.jobs.requests import CheckPolicies, JobKind
 from smalti.engine.registry.job_entries import JobResult, JobState, Lease
 from smalti.engine.registry.registry import Registry
 from smalti.errors import UsageError
@@ -56,10 +56,16 @@ def test_what_is_sent_twice_is_asked_once(registry: Registry) -> None:
     job = submitted(registry, job_id="mine")
     assert submitted(registry, job_id="mine") == job
     with pytest.raises(UsageError, match="something else than before"):
-        queue.submit(registry, Check(files=("/other",)), party=PARTY, job_id="mine")
+        queue.submit(registry, CheckPolicies(files=("/other",)), party=PARTY, job_id="mine")
     with pytest.raises(UsageError, match="something else than before"):
         queue.submit(registry, CHECK, party=OTHER, job_id="mine")
     assert queue.jobs(registry) == (job,)
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", "-x", "é", "x" * 37, ".", "a\n"])
+def test_an_id_is_the_name_of_a_folder(registry: Registry, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be an id"):
+        submitted(registry, job_id=name)
 
 
 @pytest.mark.parametrize("tries", [0, 101])

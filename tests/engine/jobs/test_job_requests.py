@@ -13,7 +13,7 @@ from smalti.engine.jobs.queue import request_of
 from smalti.engine.jobs.requests import (
     Assess,
     Audit,
-    Check,
+    CheckPolicies,
     JobKind,
     JobRequest,
     Run,
@@ -28,7 +28,7 @@ from smalti.errors import ProblemsError, UsageError
 
 KINDS: dict[JobKind, type[JobRequest]] = {
     JobKind.RUN: Run, JobKind.AUDIT: Audit, JobKind.SWEEP: Sweep, JobKind.ASSESS: Assess,
-    JobKind.CHECK: Check, JobKind.STUDY: Study,
+    JobKind.CHECK: CheckPolicies, JobKind.STUDY: Study,
 }  # fmt: skip
 ON_DATA = {"policy": "/p.jsonld", "target": TARGET, "data": "s3://bucket/key.csv", "party": USER}
 EXAMPLES = (
@@ -36,7 +36,7 @@ EXAMPLES = (
     Audit(**ON_DATA, out="/out", facts=("a=b",)),  # type: ignore[arg-type]
     Sweep(**ON_DATA, vary=("k=2,5",)),  # type: ignore[arg-type]
     Assess(data="/d.csv", sensitive=("illness",)),
-    Check(files=("/a", "/b"), strict=True),
+    CheckPolicies(files=("/a", "/b"), strict=True),
     Study(model="/m", members="/a.csv", others="/b.csv", label="y", attacks=("loss",)),
 )
 

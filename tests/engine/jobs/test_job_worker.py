@@ -96,7 +96,7 @@ def test_a_worker_may_do_one_job(
     jobs = [submitted(registry) for _ in range(2)]
     worker_of(tmp_path, registry, []).work(Until.FIRST)
     assert [state(registry, job) for job in jobs] == [JobState.DONE, JobState.QUEUED]
-    worker_of(tmp_path, registry, []).work(Until.EMPTY, only=jobs[0].id)
+    worker_of(tmp_path, registry, []).work(Until.EMPTY, job_id=jobs[0].id)
     assert state(registry, jobs[1]) is JobState.QUEUED
 
 

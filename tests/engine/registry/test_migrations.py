@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import registry_world as world
 
 from smalti.engine.jobs.queue import submit
-from smalti.engine.jobs.requests import Check
+from smalti.engine.jobs.requests import CheckPolicies
 from smalti.engine.registry.registry import Registry
 
 LATER_THAN_VERSION_2 = ("charge_members", "charges", "ledger_members", "ledgers", "audits")
@@ -86,7 +86,7 @@ def test_a_registry_of_version_5_takes_jobs_and_keeps_what_it_has(tmp_path: Path
             connection.execute(f"DROP TABLE {table}")
         connection.execute("UPDATE smalti_meta SET value = '5' WHERE key = 'schema'")
     registry = Registry.open(path)
-    job = submit(registry, Check(files=("/policy.jsonld",)))
+    job = submit(registry, CheckPolicies(files=("/policy.jsonld",)))
     assert registry.jobs.listed() == (job,)
     assert registry.versions(version.target) == (version,)
     with closing(sqlite3.connect(path)) as connection:
