@@ -9,7 +9,7 @@ from typing import Any
 
 import model_worlds
 
-from smalti.engine.registry.jobs import Jobs
+from smalti.engine.registry.trainings import Trainings
 from smalti.engine.run import driver
 from smalti.engine.training import attempt as running
 from smalti.engine.training import compile as compiling
@@ -22,12 +22,12 @@ POINTS: dict[str, tuple[Any, str]] = {
     "compile": (compiling, "compile_training"),
     "records": (records, "training_records"),
     "charge": (driver, "refusal"),
-    "begin": (Jobs, "begin"),
+    "begin": (Trainings, "begin"),
     "train": (running, "target"),
     "keep": (Checkpoint, "keep"),
     "attack": (Examination, "figures"),
     "judge": (running, "verdict"),
-    "end": (Jobs, "end"),
+    "end": (Trainings, "end"),
     "save": (running, "save"),
     "certify": (driver, "new_version"),
     "publish": (driver, "publish"),

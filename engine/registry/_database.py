@@ -233,6 +233,10 @@ class Database:
         finally:
             draft.unlink(missing_ok=True)
 
+    def check_again(self) -> None:
+        """Check with the next use that this smalti still understands the registry: for what runs long."""
+        self._is_checked = False
+
     def _prepare(self) -> None:
         """Check that this is a registry of the current version; migrate an older one."""
         if self._is_checked:

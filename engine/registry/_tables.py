@@ -241,3 +241,41 @@ intents = Table(
     Column("document", LargeBinary, nullable=False),
     Column("created_at", String(40), nullable=False),
 )
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("id", String(36), nullable=False, unique=True),
+    Column("kind", String(16), nullable=False),
+    Column("request", Text, nullable=False),
+    Column("party", Text, index=True),
+    Column("priority", Integer, nullable=False),
+    Column("tries", Integer, nullable=False),
+    Column("state", String(16), nullable=False, index=True),
+    Column("attempts", Integer, nullable=False),
+    Column("worker", Text, nullable=False),
+    Column("folder", Text),
+    Column("lease_until", String(40)),
+    Column("was_lost", Integer, nullable=False),
+    Column("wants_stop", Integer, nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("phase_since", String(40)),
+    Column("reason", Text, nullable=False),
+    Column("result", Text),
+    Column("submitted_at", String(40), nullable=False),
+    Column("beat_at", String(40)),
+    Column("started_at", String(40)),
+    Column("ended_at", String(40)),
+    sqlite_autoincrement=True,
+)
+"""What workers do; `attempts` fences: who holds an earlier attempt than the last one may change nothing."""
+workers = Table(
+    "workers",
+    metadata,
+    Column("name", String(255), primary_key=True),
+    Column("token", String(32), nullable=False),
+    Column("host", Text, nullable=False),
+    Column("process", Integer, nullable=False),
+    Column("lease_until", String(40), nullable=False),
+)
+"""The workers of a registry, each under a name of its own."""

@@ -86,7 +86,7 @@ class Attempt:
     """Who bound the target to data, and so owns what nobody is known to own."""
     plan_digest: str
     number: int
-    """From 1, over all attempts at models of the same data (`Jobs.begin`)."""
+    """From 1, over all attempts at models of the same data (`Trainings.begin`)."""
     begun_at: datetime
     inputs: tuple[str, ...] = ()
     """The keyed digests of the files that were read, by which the data is known under any IRI; only where

@@ -32,6 +32,7 @@ from smalti.engine.registry.ledger import Ledger
 from smalti.engine.registry.owners import Owners
 from smalti.engine.registry.policies import Policies
 from smalti.engine.registry.snapshot import Snapshot
+from smalti.engine.registry.trainings import Trainings
 from smalti.engine.registry.versions import Versions
 from smalti.engine.registry.withdrawals import Withdrawals
 from smalti.errors import UsageError
@@ -81,6 +82,7 @@ class Registry:
     intents: Intents = field(init=False, repr=False)
     ledger: Ledger = field(init=False, repr=False)
     withdrawals: Withdrawals = field(init=False, repr=False)
+    trainings: Trainings = field(init=False, repr=False)
     jobs: Jobs = field(init=False, repr=False)
     _shared: Shared = field(init=False, repr=False)
     _snapshot: Snapshot | None = field(default=None, repr=False)
@@ -91,7 +93,8 @@ class Registry:
         self.policies, self.ownership, self.columns = Policies(shared), Owners(shared), Columns(shared)
         self.keys, self.hierarchies = Keys(shared), Hierarchies(shared)
         self.outputs, self.intents = Versions(shared), Intents(shared)
-        self.ledger, self.withdrawals, self.jobs = Ledger(shared), Withdrawals(shared), Jobs(shared)
+        self.ledger, self.withdrawals = Ledger(shared), Withdrawals(shared)
+        self.trainings, self.jobs = Trainings(shared), Jobs(shared)
 
     @classmethod
     def open(cls, location: Path | str, *, log_decisions: bool = True) -> Self:
@@ -414,7 +417,7 @@ class Registry:
         Args:
             target: None: all of the registry.
         """
-        return self.jobs.about(target)
+        return self.trainings.about(target)
 
     # --- Versions
 

@@ -121,7 +121,11 @@ def _is_for_this(under: RunUnder, plan: TrainingPlan, recorded: Charge | Attempt
 
 def _attempt_of(under: RunUnder, plan: TrainingPlan, begun: Begun) -> Attempt | None:
     return next(
-        (attempt for attempt in under.registry.jobs.about(plan.write.output) if attempt.run == begun.run),
+        (
+            attempt
+            for attempt in under.registry.trainings.about(plan.write.output)
+            if attempt.run == begun.run
+        ),
         None,
     )
 
@@ -198,7 +202,7 @@ def _number(under: RunUnder, ready: Ready) -> int:
         begun_at=datetime.now(UTC),
     )
     memberships = memberships_said(request)
-    return under.registry.jobs.begin(attempt, memberships, said_by=request.document.issuer).number
+    return under.registry.trainings.begin(attempt, memberships, said_by=request.document.issuer).number
 
 
 def _next_attempt(under: RunUnder, plan: TrainingPlan) -> int:
@@ -206,7 +210,7 @@ def _next_attempt(under: RunUnder, plan: TrainingPlan) -> int:
 
     Attempts under other names of the same data are counted when the attempt begins.
     """
-    attempts = under.registry.jobs.about(plan.read.target)
+    attempts = under.registry.trainings.about(plan.read.target)
     return 1 + sum(attempt.target == plan.read.target for attempt in attempts)
 
 
@@ -353,7 +357,7 @@ def _ended(under: RunUnder, plan: TrainingPlan, kept: Checkpoint, begun: Begun) 
             if plan.audit is not None:
                 final = attempt.verdict or _Verdict(ended, reason=attempt.reason)
                 text = "" if final.figures is None else figures_to_json(final.figures)
-                under.registry.jobs.end(begun.run, final.state, to_record(text, final.reason))
+                under.registry.trainings.end(begun.run, final.state, to_record(text, final.reason))
         finally:
             if attempt.verdict is not None and attempt.verdict.state is not AttemptState.MET:
                 kept.forget()

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
+from smalti.engine.binding.checkpoints import STATE_NAME
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables import locks
 from smalti.engine.tables.reading import file_digest
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from smalti.transforms.learning.models import Description, TrainedModel
 
 _MODEL: Final = "target.safetensors"
-_STATE: Final = "state.json"
 _DRAFT: Final = "state.json.draft"
 _LOCK: Final = "lock"
 _PRIVATE: Final = 0o700
@@ -102,7 +102,7 @@ class Checkpoint:
             save(model, self.folder / _MODEL)
             state = _State(begun, self._code(begun, file_digest(self.folder / _MODEL)))
             (self.folder / _DRAFT).write_bytes(_STATES.dump_json(state))
-            os.replace(self.folder / _DRAFT, self.folder / _STATE)
+            os.replace(self.folder / _DRAFT, self.folder / STATE_NAME)
         except OSError as error:
             raise _unwritable(self.folder, error) from None
 
@@ -174,7 +174,7 @@ class Checkpoint:
 
         path = self.folder / _MODEL
         try:
-            state = _STATES.validate_json((self.folder / _STATE).read_bytes())
+            state = _STATES.validate_json((self.folder / STATE_NAME).read_bytes())
             code = self._code(state.begun, file_digest(path))
             if not hmac.compare_digest(state.code.encode(), code.encode()):
                 return None
@@ -206,13 +206,8 @@ class Checkpoint:
         return hmac_digest(load_secret(self.registry.path), _PURPOSE, hashlib.sha256(content).digest())
 
 
-def holds_model(folder: Path) -> bool:
-    """Whether a folder holds a model that was neither refused nor registered; it is not looked into."""
-    return (folder / _STATE).exists()
-
-
 def _remove(folder: Path) -> None:
-    for name in (_MODEL, _STATE, _DRAFT):
+    for name in (_MODEL, STATE_NAME, _DRAFT):
         (folder / name).unlink(missing_ok=True)
 
 

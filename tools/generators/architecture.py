@@ -17,8 +17,8 @@ MAY_IMPORT: Final = {
 """The packages below the front door, each with those below it."""
 FLOORS: Final = {
     "engine": {
-        "plan": 1, "tables": 2, "backends": 3, "verify": 3, "registry": 3, "binding": 4, "losses": 5,
-        "anonymization": 6, "bucketization": 6, "releases": 6, "perturbation": 6, "masking": 6,
+        "plan": 1, "tables": 2, "backends": 3, "verify": 3, "registry": 3, "binding": 4, "jobs": 5,
+        "losses": 5, "anonymization": 6, "bucketization": 6, "releases": 6, "perturbation": 6, "masking": 6,
         "training": 6, "run": 7,
     },
     "policy": {

@@ -1,27 +1,22 @@
-"""The commands about audits of models: start, list, follow, stop, resume, report."""
+"""The commands about audits of models: start, list, follow, stop, resume, report.
 
-import re
-import time
-from pathlib import Path
+The first five are `smalti jobs` of one kind, in their former spelling: they end with the next version.
+"""
+
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from smalti.cli.compare import compare
 from smalti.cli.options import FINDINGS, PLACE, format_option, party_option, registry_option
-from smalti.cli.settings import arguments_from_file
-from smalti.vocab.attacks import TABLE
+from smalti.cli.studying import model_file
 
 if TYPE_CHECKING:
-    from smalti.engine.training.jobs import Job, Jobs
+    from smalti.engine.registry.job_entries import StoredJob
+    from smalti.engine.registry.registry import Registry
 
-_POLL_SECONDS = 0.5
-_ADDRESS = re.compile(r"(?<![a-z0-9+.-])(?!https?:)([a-z][a-z0-9+.-]*)://.*", re.IGNORECASE | re.DOTALL)
-"""Of a store, a server or a cluster, and what follows it; and no IRI of the web."""
-_SETTING = re.compile(r"((?:--conf=)?[^=]*=).*", re.DOTALL)
 _ENDS = {0: "permitted", FINDINGS: "refused, or an error"}
 """By exit code, as of `smalti run`; `smalti audit follow` shows the last words."""
-_FILE: click.Path = click.Path(path_type=Path)
 
 
 @click.group()
@@ -30,6 +25,7 @@ def audit() -> None:
 
 
 audit.add_command(compare)
+audit.add_command(model_file)
 
 
 @audit.command(context_settings={"ignore_unknown_options": True})
@@ -40,14 +36,15 @@ def start(arguments: tuple[str, ...], shown_as: str) -> int:
 
     The process outlives this command.
     """
-    options, from_file = _run_options(arguments)
-    from smalti import api
+    from smalti.cli.job_requests import request_from
+    from smalti.cli.opening import open_registry
+    from smalti.cli.workers import start_worker
+    from smalti.engine.jobs.queue import submit
+    from smalti.engine.jobs.requests import JobKind
 
-    # Errors of the policy are reported here, not in the log of the background process.
-    api.load_policy(
-        options["policy"], registry=options["registry"], issuer=options["owner"] or options["party"]
-    )
-    return _show([_jobs(options["registry"]).start([*arguments, *from_file])], shown_as)
+    request, place = request_from(JobKind.AUDIT, arguments, None, named="smalti run")
+    registry = open_registry(place)
+    return _show([start_worker(registry, place, submit(registry, request))], shown_as)
 
 
 @audit.command("list")
@@ -55,7 +52,11 @@ def start(arguments: tuple[str, ...], shown_as: str) -> int:
 @format_option("human", "json")
 def list_audits(registry: str, shown_as: str) -> int:
     """List the audits started with this registry."""
-    return _show(_jobs(registry).all(), shown_as)
+    from smalti.cli.opening import open_registry
+    from smalti.engine.jobs.queue import jobs
+    from smalti.engine.jobs.requests import JobKind
+
+    return _show(jobs(open_registry(registry), kinds=[JobKind.AUDIT]), shown_as)
 
 
 @audit.command()
@@ -66,19 +67,14 @@ def follow(name: str, registry: str) -> int:
 
     Shows its phases and last output, and exits with its code.
     """
-    from smalti.engine.training.jobs import JobState
+    from smalti.cli.jobs import code_of, follow_phases
+    from smalti.engine.jobs.queue import last_words
 
-    job, shown = _jobs(registry).find(name), ""
-    while job.state is JobState.RUNNING:
-        status = job.status
-        if status.phase and status.phase != shown:
-            shown = status.phase
-            click.echo(f"{status.since} {shown}")
-        time.sleep(_POLL_SECONDS)
-    click.echo(job.last_words)
-    click.echo(f"audit {job.name}: {job.state}")
-    code = job.status.exit_code
-    return FINDINGS if code is None else code
+    opened, job = _audit_of(registry, name)
+    job = follow_phases(opened, job.id)
+    click.echo(last_words(job))
+    click.echo(f"audit {job.id}: {_state(job)}")
+    return code_of(job)
 
 
 @audit.command()
@@ -90,7 +86,12 @@ def stop(name: str, registry: str, shown_as: str) -> int:
 
     It cleans up and publishes no target. Its charge remains.
     """
-    return _show([_jobs(registry).stop(name)], shown_as)
+    from smalti.engine.jobs import queue
+
+    opened, job = _audit_of(registry, name)
+    if job.state.is_over:
+        raise _refused(job, "a running audit")
+    return _show([queue.stop(opened, job.id)], shown_as)
 
 
 @audit.command()
@@ -102,7 +103,18 @@ def resume(name: str, registry: str, shown_as: str) -> int:
 
     A finished model is not trained again.
     """
-    return _show([_jobs(registry).resume(name)], shown_as)
+    from smalti.cli.workers import start_worker
+    from smalti.engine.jobs.folders import JobFolder
+    from smalti.engine.jobs.queue import retry
+    from smalti.engine.registry.job_entries import JobState
+
+    opened, job = _audit_of(registry, name)
+    keeps_model = job.folder is not None and JobFolder(job.folder).holds_work
+    is_open = job.state is JobState.FAILED and keeps_model
+    if not is_open and job.state not in {JobState.DIED, JobState.STOPPED}:
+        expected = "an audit that died, was stopped, or ended with an error and keeps a model"
+        raise _refused(job, expected, "start another one")
+    return _show([start_worker(opened, registry, retry(opened, job.id))], shown_as)
 
 
 @audit.command()
@@ -133,104 +145,37 @@ def report(target: str, party: str, html: str | None, registry: str, shown_as: s
     return 0
 
 
-@audit.command("model")
-@click.argument("model", metavar="FILE", type=_FILE)
-@click.option(
-    "--members",
-    required=True,
-    metavar="DATA",
-    type=_FILE,
-    help="Records that the model was trained on.",
-)
-@click.option(
-    "--others", required=True, metavar="DATA", type=_FILE, help="Records that the model was not trained on."
-)
-@click.option("--label", required=True, metavar="COLUMN", help="The column of class labels.")
-@click.option(
-    "--attack", "attacks", required=True, multiple=True, metavar="NAME",
-    help=f"{', '.join(attack.name for attack in TABLE if attack.family.has_scores)}; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--recipe", metavar="NAME",
-    help="The training recipe, for attacks that train shadow models; a network file of smalti states it.",
-)  # fmt: skip
-@click.option("--shadow-models", type=click.IntRange(2), default=16, show_default=True, metavar="N")
-@click.option(
-    "--confidence", default=0.95, show_default=True, metavar="P", type=click.FloatRange(0, 1),
-    help="Confidence of each limit by itself; below 1.",
-)  # fmt: skip
-@click.option(
-    "--logits",
-    "gives_logits",
-    is_flag=True,
-    help="The ONNX model gives logits, not probabilities.",
-)
-@click.option(
-    "--html", metavar="FILE", type=PLACE, help="Write a page with drawings; the file must not exist."
-)
-@format_option("human", "json")
-def model_file(html: str | None, shown_as: str, **options: Any) -> int:
-    """Attack a model file (safetensors, ONNX, skops).
-
-    The attacks use the records that it was trained on, and others: CSV or Parquet, with numbers as the
-    model takes them. This is a study: it registers nothing and fulfils no duty.
-    """
-    from smalti.transforms.learning.installed import check_installed
-
-    check_installed()
-    from smalti import auditing_files
-    from smalti.cli.progress import showing_phases
-    from smalti.json.text import as_json
-    from smalti.reports import terminal
-    from smalti.reports.web import write_html
-    from smalti.show.terminal import console
-
-    with showing_phases() as watch:
-        studied = auditing_files.study(auditing_files.Study(**options), watch.phase)
-    if html is not None:
-        write_html(studied.page(with_drawings=True), html)
-    if shown_as == "json":
-        click.echo(as_json(studied.to_json()), nl=False)
-    else:
-        terminal.show(studied.page(with_drawings=False), console())
-    return 0
-
-
-def _run_options(arguments: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
-    """The options that `smalti run` would get, and those words of them that the settings file gives.
-
-    Wrong ones are reported as errors of this command.
-    """
-    from smalti.cli.runs import run
-
-    here = click.get_current_context()
-    try:
-        context = run.make_context("smalti run", list(arguments), parent=here)
-    except click.UsageError as error:
-        message = f"{error.format_message()} (the arguments are those of `smalti run`)"
-        raise click.UsageError(message, here) from None
-    options = context.params
-    if options["dry_run"] or options["job"] is not None:
-        raise click.UsageError("`--dry-run` and `--job` start no audit; `smalti plan` shows one.", here)
-    return options, arguments_from_file(context)
-
-
-def _jobs(registry: str) -> "Jobs":
+def _audit_of(registry: str, name: str) -> "tuple[Registry, StoredJob]":
+    """The audit of a name, or of the only name that begins so."""
     from smalti.cli.opening import open_registry
-    from smalti.engine.training.jobs import Jobs
+    from smalti.engine.jobs.queue import jobs
+    from smalti.engine.jobs.requests import JobKind
+    from smalti.errors import UsageError
 
-    return Jobs.beside(open_registry(registry).path)
+    opened = open_registry(registry)
+    audits = [job for job in jobs(opened, kinds=[JobKind.AUDIT]) if name and job.id.startswith(name)]
+    if len(audits) != 1:
+        raise UsageError(
+            f"audit {name}",
+            f"several audits of {registry} have names that begin so" if audits
+            else f"the registry {opened.name} has no audit of this name",
+            "the name of an audit that was started with this registry",
+            "`smalti audit list` shows them; name another registry with --registry",
+        )  # fmt: skip
+    return opened, audits[0]
 
 
-def _without_secrets(arguments: tuple[str, ...]) -> list[str]:
-    """Arguments of `smalti run` as they may be shown: addresses and settings of Spark can hold a secret."""
-    before = ("", *arguments)
-    return [
-        _SETTING.sub(r"\1***", argument)
-        if option == "--conf" or argument.startswith("--conf=")
-        else _ADDRESS.sub(r"\1://***", argument)
-        for option, argument in zip(before, arguments, strict=False)
-    ]
+def _refused(job: "StoredJob", expected: str, way_out: str = "") -> Exception:
+    from smalti.errors import UsageError
+
+    return UsageError(f"audit {job.id}", f"it is {_state(job)}", expected, way_out)
+
+
+def _state(job: "StoredJob") -> str:
+    """The state in the words of these commands."""
+    from smalti.engine.registry.job_entries import JobState
+
+    return "ended" if job.state in {JobState.DONE, JobState.FAILED} else str(job.state)
 
 
 def _how_it_is(job: dict[str, Any]) -> str:
@@ -241,17 +186,20 @@ def _how_it_is(job: dict[str, Any]) -> str:
     return f"{job['state']}, {_ENDS.get(code, 'failed')} (exit code {code})"
 
 
-def _show(jobs: "tuple[Job, ...] | list[Job]", shown_as: str) -> int:
+def _show(jobs: "tuple[StoredJob, ...] | list[StoredJob]", shown_as: str) -> int:
+    from smalti.cli.job_requests import words_of
+    from smalti.engine.jobs.queue import request_of
+    from smalti.engine.jobs.requests import Audit
     from smalti.json.text import as_json
 
     listed: list[dict[str, Any]] = [
         {
-            "audit": job.name,
-            "state": str(job.state),
-            "phase": job.status.phase,
-            "exitCode": job.status.exit_code,
-            "started": job.started_at.isoformat(timespec="seconds"),
-            "arguments": _without_secrets(job.arguments),
+            "audit": job.id,
+            "state": _state(job),
+            "phase": job.phase,
+            "exitCode": None if job.result is None else job.result.exit_code,
+            "started": (job.started_at or job.submitted_at).isoformat(timespec="seconds"),
+            "arguments": words_of(request) if isinstance(request := request_of(job), Audit) else [],
         }
         for job in jobs
     ]

@@ -1,5 +1,6 @@
 """The commands about policies as texts, and about decisions: check, fmt, offer, test, decide."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,25 +54,45 @@ def check(  # noqa: PLR0913, PLR0917 (its options)
     Neither data nor network is needed. Documents that are checked together may inherit from
     each other. `-` is standard input.
     """
+    from smalti.binding import pairs
+
+    documents = checked(files, dataset, vocabularies, pairs(bound), together=together)
+    click.echo(shown(documents, shown_as, in_full=verbose), nl=False)
+    return check_code(documents, strict=strict)
+
+
+def checked(
+    files: Sequence[str],
+    dataset: str | None,
+    vocabularies: Sequence[str],
+    bound: Mapping[str, str],
+    *,
+    together: bool,
+) -> "tuple[CheckedDocument, ...]":
+    """The documents with their findings; see the options of `check`."""
     from pathlib import Path
 
-    from smalti.binding import binding_of, pairs
+    from smalti.binding import binding_of
     from smalti.checking import check_documents
 
     described = None if dataset is None else Path(dataset)
-    binding = binding_of(pairs(bound))
-    checked = check_documents(
-        files, described, list(map(Path, vocabularies)), binding=binding, together=together
+    binding = binding_of(bound)
+    return check_documents(
+        list(files), described, list(map(Path, vocabularies)), binding=binding, together=together
     )
-    click.echo(_shown(checked, shown_as, in_full=verbose), nl=False)
-    fine = all(document.is_valid and not (strict and document.has_warnings) for document in checked)
+
+
+def check_code(documents: "tuple[CheckedDocument, ...]", *, strict: bool) -> int:
+    """The exit code: 0 where all can be used, and nothing warns where that counts."""
+    fine = all(document.is_valid and not (strict and document.has_warnings) for document in documents)
     return 0 if fine else FINDINGS
 
 
-def _shown(checked: "tuple[CheckedDocument, ...]", shown_as: str, *, in_full: bool) -> str:
+def shown(documents: "tuple[CheckedDocument, ...]", shown_as: str, *, in_full: bool) -> str:
+    """The findings as a text, in one of the formats of `check`."""
     from smalti.policy.findings import render, reports
 
-    findings = tuple(finding for document in checked for finding in document.diagnostics)
+    findings = tuple(finding for document in documents for finding in document.diagnostics)
     match shown_as:
         case "json":
             return render.render_json(findings) + "\n"
@@ -80,7 +101,7 @@ def _shown(checked: "tuple[CheckedDocument, ...]", shown_as: str, *, in_full: bo
         case "github":
             annotations = reports.render_github(findings)
             return annotations + "\n" if annotations else ""
-    return "".join(f"{part}\n" for document in checked for part in _paragraphs(document, in_full=in_full))
+    return "".join(f"{part}\n" for document in documents for part in _paragraphs(document, in_full=in_full))
 
 
 def _paragraphs(document: "CheckedDocument", *, in_full: bool) -> list[str]:

@@ -15,6 +15,7 @@ from smalti.cli import assessing as cli_assessing
 from smalti.cli import audit as cli_audit
 from smalti.cli import backups as cli_backups
 from smalti.cli import budget as cli_budget
+from smalti.cli import jobs as cli_jobs
 from smalti.cli import keys as cli_keys
 from smalti.cli import language as cli_language
 from smalti.cli import lineage as cli_lineage
@@ -24,6 +25,7 @@ from smalti.cli import scaffolding as cli_scaffolding
 from smalti.cli import sweeping as cli_sweeping
 from smalti.cli import trying as cli_trying
 from smalti.cli import vocabulary as cli_vocabulary
+from smalti.cli import workers as cli_workers
 from smalti.cli.interrupts import MESSAGE, noticed
 from smalti.cli.layout import SectionedGroup
 from smalti.cli.options import MACHINE, PLACE, format_option, registry_option
@@ -103,9 +105,18 @@ for _command in (
     cli_language.check, cli_language.fmt, cli_language.offer, cli_language.test, cli_language.decide,
     cli_runs.plan, cli_trying.try_, cli_sweeping.sweep, cli_runs.run, cli_runs.verify, cli_runs.estimate,
     cli_registry.policy, cli_keys.keys, cli_registry.targets, cli_vocabulary.vocabulary,
-    cli_backups.registry, cli_lineage.lineage, cli_budget.budget, cli_audit.audit,
+    cli_backups.registry, cli_lineage.lineage, cli_budget.budget, cli_audit.audit, cli_jobs.jobs,
+    cli_workers.worker,
 ):  # fmt: skip
     cli.add_command(_command)
+
+
+@cli.command("job-process", hidden=True)
+def job_process() -> int:
+    """Do what a worker says on standard input."""
+    from smalti.cli.job_process import work
+
+    return work()
 
 
 @cli.command()

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -10,15 +12,22 @@ from smalti.cli.interrupts import check
 from smalti.engine.binding.run_request import Watch
 
 
-class _Noticing(Watch):
+class CommandWatch(Watch):
     """Notices an interrupt that a library lost, before the next phase."""
+
+    checkpoint: Path | None = None
+    """Where a training keeps what it has done; None: nowhere."""
 
     def phase(self, name: str) -> None:
         check()
         super().phase(name)
 
 
-class _Shown(_Noticing):
+_of_process: ContextVar[CommandWatch | None] = ContextVar("_of_process", default=None)
+"""The watch of a job's process."""
+
+
+class _Shown(CommandWatch):
     """Shows the phase under way with its time, and those that have ended with their rows per second."""
 
     def __init__(self, progress: Progress) -> None:
@@ -46,11 +55,24 @@ class _Shown(_Noticing):
 
 
 @contextmanager
-def showing_phases() -> Iterator[Watch]:
+def watching(watch: CommandWatch) -> Iterator[None]:
+    """Until the end of the block, phases are told to this watch, and shown nowhere."""
+    token = _of_process.set(watch)
+    try:
+        yield
+    finally:
+        _of_process.reset(token)
+
+
+@contextmanager
+def showing_phases() -> Iterator[CommandWatch]:
     """A watch that shows the phases, where standard error is a terminal."""
+    if (watch := _of_process.get()) is not None:
+        yield watch
+        return
     out = Console(stderr=True)
     if not out.is_terminal:
-        yield _Noticing()
+        yield CommandWatch()
         return
     columns = (
         SpinnerColumn(finished_text=" "),

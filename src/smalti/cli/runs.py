@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,7 +25,7 @@ from smalti.cli.options import (
 from smalti.cli.settings import FROM_FILE, AdvancedOption, SettingOption
 
 if TYPE_CHECKING:
-    from smalti.api import PolicyDocument
+    from smalti.api import Outcome, PolicyDocument
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -138,7 +139,7 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
     from smalti import api
 
     shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
-    document, bound = _loaded(policy, options)
+    document, bound = loaded(policy, options)
     planned = api.plan(document, **bound)
     if planned.plan is None:
         _show_denial(planned.decision, shown_as)
@@ -150,7 +151,7 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
     return 0
 
 
-def _loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dict[str, Any]]:
+def loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dict[str, Any]]:
     """The policy, with what is bound in it; and the options of the request."""
     from smalti import api
     from smalti.binding import pairs
@@ -203,7 +204,6 @@ def _named_by(document: "PolicyDocument", data: Mapping[str, str]) -> Mapping[st
               help="Write the owner's report, with attacks on the output, as a page of HTML to a new file"
               " that its owner alone can read.")  # fmt: skip
 @click.option("--report", metavar="FILE", type=PLACE, help="The same as JSON.")
-@click.option("--job", hidden=True, help="The private folder of an audit that runs by itself.")
 @agreement_option
 @bind_option
 @run_options
@@ -211,7 +211,7 @@ def _named_by(document: "PolicyDocument", data: Mapping[str, str]) -> Mapping[st
 @verbose_option
 @registry_option
 @format_option("human", "json")
-def run(  # noqa: PLR0913 (an option each)
+def run(
     policy: str,
     out: str,
     *,
@@ -219,46 +219,77 @@ def run(  # noqa: PLR0913 (an option each)
     dry_run: bool,
     page: str | None,
     report: str | None,
-    job: str | None,
     **options: Any,
 ) -> int:
     """Run a policy on data, and record the result: all or nothing.
 
     A run decides the request, transforms the data, verifies the output, certifies and registers it.
     """
-    _check_reports(page, report, dry_run=dry_run)
+    check_reports(page, report, dry_run=dry_run)
     if dry_run:
         if not replace:
             _refuse_taken(out)
         return _plan(policy, workspace=Path(out).parent, is_dry_run=True, **options)
+    shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
+    document, bound = loaded(policy, options)
+    show_warnings(document)
+    publishing = Publishing(out, replace, page, report)
+    outcome = carry_out(document, bound, publishing, shown_as=shown_as, in_full=verbose)
+    return 0 if outcome.decision.is_permitted else FINDINGS
+
+
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """Where a run writes."""
+
+    out: str
+    replace: bool = False
+    page: str | None = None
+    report: str | None = None
+
+
+def carry_out(
+    document: "PolicyDocument",
+    bound: dict[str, Any],
+    publishing: Publishing,
+    *,
+    shown_as: str,
+    in_full: bool,
+) -> "Outcome":
+    """Run a policy and show what came of it.
+
+    Args:
+        document: the policy.
+        bound: the request, as arguments of the API.
+        publishing: where it writes.
+        shown_as: `human` or `json`.
+        in_full: whether to list alike columns and warnings one by one.
+    """
     from smalti import api
+    from smalti.cli.progress import showing_phases
     from smalti.json.runs import outcome_json
     from smalti.json.text import as_json
     from smalti.show.runs import show_outcome
     from smalti.show.terminal import console, show_written
 
-    shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
-    registry = options["registry"]
-    document, bound = _loaded(policy, options)
-    _show_warnings(document)
-    with _progress(job) as watch:
-        if job is not None:
-            bound["checkpoint"] = watch.checkpoint
-        examine = page is not None or report is not None
-        outcome = api.run(document, out=out, replace=replace, examine=examine, watch=watch, **bound)
-        if job is not None and not outcome.decision.is_permitted:
-            watch.exit_code = FINDINGS
+    page, report = publishing.page, publishing.report
+    examine = page is not None or report is not None
+    with showing_phases() as watch:
+        bound |= {"watch": watch, "checkpoint": watch.checkpoint}
+        outcome = api.run(
+            document, out=publishing.out, replace=publishing.replace, examine=examine, **bound
+        )
     _write_reports(outcome, page, report)
     if shown_as == "json":
         click.echo(as_json(outcome_json(outcome)), nl=False)
     else:
-        show_outcome(console(), outcome, registry, in_full=verbose)
+        show_outcome(console(), outcome, bound["registry"], in_full=in_full)
         if outcome.examination is not None:
             show_written(console(), page, report)
-    return 0 if outcome.decision.is_permitted else FINDINGS
+    return outcome
 
 
-def _check_reports(page: str | None, report: str | None, *, dry_run: bool) -> None:
+def check_reports(page: str | None, report: str | None, *, dry_run: bool) -> None:
     """Refuse, before any work, what cannot be written at the end."""
     from smalti.errors import UsageError, raise_all
 
@@ -318,7 +349,8 @@ def _show_plan(planned: Any, *, as_json: bool, in_full: bool) -> None:
         show_composition(console(), planned.composition)
 
 
-def _show_warnings(document: "PolicyDocument") -> None:
+def show_warnings(document: "PolicyDocument") -> None:
+    """Say what `smalti check` would warn of."""
     if document.warnings:
         listed = "; ".join(f"{warning.code} {warning.message}" for warning in document.warnings)
         click.echo(f"warning: {document.name}: {listed} (see `smalti check`)", err=True)
@@ -330,16 +362,6 @@ def _refuse_taken(out: str) -> None:
 
     if on_disk(out, "out (--out)").exists():
         raise UsageError(out, "it exists already", "a folder that does not exist", "name another folder")
-
-
-def _progress(job: str | None = None) -> Any:
-    if job is not None:
-        from smalti.engine.training.jobs import Job
-
-        return Job.at(Path(job)).worked_on()
-    from smalti.cli.progress import showing_phases
-
-    return showing_phases()
 
 
 def bound_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,38 @@ def sweep(policy: str, **options: Any) -> int:
     when not given. Only the data's owner may sweep: where the registry knows the data, say who you are with
     --owner (or --as).
     """
+    shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
+    template, registry = options.pop("bound"), options.pop("registry")
+    page, report = options.pop("page"), options.pop("report")
+    bound = bound_options(options)
+    if registry is not None:
+        bound["registry"] = registry
+    document = document_of(policy, template, bound)
+    return measure(document, bound, page=page, report=report, shown_as=shown_as, in_full=verbose)
+
+
+def measure(
+    document: Any,
+    bound: dict[str, Any],
+    *,
+    page: str | None,
+    report: str | None,
+    shown_as: str,
+    in_full: bool,
+) -> int:
+    """Sweep, write the reports that are asked for, and show the points.
+
+    Args:
+        document: the policy, or its path.
+        bound: the request, as arguments of the API.
+        page: where the page is written; None: nowhere.
+        report: where the JSON report is written; None: nowhere.
+        shown_as: `human` or `json`.
+        in_full: whether to list alike columns and warnings one by one.
+
+    Returns:
+        The exit code.
+    """
     from smalti import api
     from smalti.cli.keys import write_new
     from smalti.json.sweeps import sweep_json
@@ -44,16 +76,10 @@ def sweep(policy: str, **options: Any) -> int:
     from smalti.show.sweep import show_sweep
     from smalti.show.terminal import console, show_written
 
-    shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
-    template, registry = options.pop("bound"), options.pop("registry")
-    page, report = options.pop("page"), options.pop("report")
-    bound = bound_options(options)
-    if registry is not None:
-        bound["registry"] = registry
-    swept = api.sweep(document_of(policy, template, bound), **bound)
-    document = as_json(sweep_json(swept))
+    swept = api.sweep(document, **bound)
+    text = as_json(sweep_json(swept))
     if report is not None:
-        write_new(report, document.encode())
+        write_new(report, text.encode())
     if not swept.decision.is_permitted:
         page = None
     if page is not None:
@@ -63,8 +89,8 @@ def sweep(policy: str, **options: Any) -> int:
         shown = page_of(swept, next(iter(bound["data"])), with_drawings=True)
         write_new(page, to_html(shown).encode())
     if shown_as == "json":
-        click.echo(document, nl=False)
+        click.echo(text, nl=False)
     else:
-        show_sweep(console(), swept, in_full=verbose)
+        show_sweep(console(), swept, in_full=in_full)
         show_written(console(), page, report)
     return 0 if any(point.figures is not None for point in swept.points) else FINDINGS

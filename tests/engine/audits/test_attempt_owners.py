@@ -46,21 +46,21 @@ def test_a_collection_and_its_members_are_counted_together(
     """From when it is known on what belongs to it, whichever of them was learned from first."""
     owner = attempt("").bound_by
     first, whole = ("a", "all") if is_known_before else ("all", "a")
-    assert registry.jobs.begin(read("run-1", first, "hmac-1")).number == 1
+    assert registry.trainings.begin(read("run-1", first, "hmac-1")).number == 1
     for name in ("a", "b"):
         registry.add_policy(world.document(name, world.read_rule(name, f"{SITE}/{name}")), name, owner)
     registry.add_hierarchy(HIERARCHY.encode(), "all", owner)
-    assert registry.jobs.begin(read("run-2", whole, "hmac-2")).number == 2
-    assert registry.jobs.begin(read("run-3", first, "hmac-1")).number == 3
+    assert registry.trainings.begin(read("run-2", whole, "hmac-2")).number == 2
+    assert registry.trainings.begin(read("run-3", first, "hmac-1")).number == 3
     registry.remove_hierarchy("all", owner)
-    assert registry.jobs.begin(read("run-4", "all", "hmac-3")).number == 4, "what is one stays one"
-    assert registry.jobs.begin(read("run-5", "c", "hmac-4")).number == 1
+    assert registry.trainings.begin(read("run-4", "all", "hmac-3")).number == 4, "what is one stays one"
+    assert registry.trainings.begin(read("run-5", "c", "hmac-4")).number == 1
 
 
 def test_members_that_the_policy_names_are_counted_together(registry: Registry) -> None:
     said = [(IRI(f"{SITE}/a"), IRI(f"{SITE}/all"))]
-    assert registry.jobs.begin(read("run-1", "all", "hmac-1"), said).number == 1
-    assert registry.jobs.begin(read("run-2", "a", "hmac-2"), said).number == 2
+    assert registry.trainings.begin(read("run-1", "all", "hmac-1"), said).number == 1
+    assert registry.trainings.begin(read("run-2", "a", "hmac-2"), said).number == 2
 
 
 # --- Whose they are
@@ -68,16 +68,16 @@ def test_members_that_the_policy_names_are_counted_together(registry: Registry) 
 
 def test_who_first_binds_a_source_owns_it(registry: Registry) -> None:
     """Whatever becomes of the training: nobody who speaks of it later gets its figures."""
-    begun = registry.jobs.begin(attempt("run"))
+    begun = registry.trainings.begin(attempt("run"))
     assert registry.full_owners(TARGET) == {begun.bound_by}
     stranger = world.document("theirs", world.read_rule("theirs", TARGET))
     with pytest.raises(UsageError, match="does not own"):
         registry.add_policy(stranger, "theirs", OTHER)
     before = world.everything(registry)
     with pytest.raises(UsageError, match="may not say what data it is"):
-        registry.jobs.begin(replace(attempt("again"), bound_by=OTHER))
+        registry.trainings.begin(replace(attempt("again"), bound_by=OTHER))
     assert world.everything(registry) == before
-    registry.jobs.end("run", AttemptState.NOT_MET)
+    registry.trainings.end("run", AttemptState.NOT_MET)
     assert len(auditing.audits(TARGET, party=begun.bound_by, registry=registry)) == 1
     with pytest.raises(UsageError, match="does not own the training data"):
         auditing.audits(TARGET, party=OTHER, registry=registry)
@@ -85,8 +85,8 @@ def test_who_first_binds_a_source_owns_it(registry: Registry) -> None:
 
 def test_of_a_model_that_two_made_each_sees_their_own_attempts(registry: Registry) -> None:
     """Nobody can keep an owner from their figures by attempts at a model of the same IRI."""
-    own = registry.jobs.begin(attempt("own"))
-    theirs = registry.jobs.begin(replace(attempt("theirs", target=OTHER), bound_by=OTHER))
+    own = registry.trainings.begin(attempt("own"))
+    theirs = registry.trainings.begin(replace(attempt("theirs", target=OTHER), bound_by=OTHER))
     for party, begun in ((own.bound_by, own), (OTHER, theirs)):
         (found,) = auditing.audits(MODEL, party=party, registry=registry)
         assert found.attempt == begun

@@ -74,12 +74,12 @@ def test_limits_can_be_computed_for_every_attempt_that_is_not_refused() -> None:
 
 
 def test_attempts_at_models_of_one_target_are_counted_together(registry: Registry) -> None:
-    numbers = [registry.jobs.begin(attempt(f"run-{i}")).number for i in range(3)]
+    numbers = [registry.trainings.begin(attempt(f"run-{i}")).number for i in range(3)]
     assert numbers == [1, 2, 3], "one that never ended counts, too"
-    assert registry.jobs.begin(attempt("run-4", target=OTHER)).number == 1
-    assert registry.jobs.begin(attempt("run-5", output=OTHER)).number == 4, "under another name, too"
-    registry.jobs.end("run-1", AttemptState.STOPPED)
-    assert registry.jobs.begin(attempt("run-6")).number == 5
+    assert registry.trainings.begin(attempt("run-4", target=OTHER)).number == 1
+    assert registry.trainings.begin(attempt("run-5", output=OTHER)).number == 4, "under another name, too"
+    registry.trainings.end("run-1", AttemptState.STOPPED)
+    assert registry.trainings.begin(attempt("run-6")).number == 5
     assert [one.run for one in registry.attempts(TARGET)] == ["run-0", "run-1", "run-2", "run-5", "run-6"]
     assert [one.run for one in registry.attempts(OTHER)] == ["run-4", "run-5"]
     assert len(registry.attempts()) == 6
@@ -92,39 +92,41 @@ def read(run: str, target: str, *digests: str) -> Attempt:
 
 
 def test_the_same_bytes_under_another_name_are_counted_together(registry: Registry) -> None:
-    assert registry.jobs.begin(read("run-1", "a", "hmac-1")).number == 1
-    assert registry.jobs.begin(read("run-2", "b", "hmac-2")).number == 1
-    assert registry.jobs.begin(read("run-3", "c", "hmac-1")).number == 2
-    assert registry.jobs.begin(read("run-4", "d", "hmac-3", "hmac-1")).number == 3, "one file is enough"
-    assert registry.jobs.begin(read("run-5", "a", "hmac-4")).number == 4, "files that changed, as well"
-    assert registry.jobs.begin(read("run-6", "e", "hmac-4")).number == 5
-    assert registry.jobs.begin(read("run-7", "b", "hmac-2")).number == 2
+    assert registry.trainings.begin(read("run-1", "a", "hmac-1")).number == 1
+    assert registry.trainings.begin(read("run-2", "b", "hmac-2")).number == 1
+    assert registry.trainings.begin(read("run-3", "c", "hmac-1")).number == 2
+    assert registry.trainings.begin(read("run-4", "d", "hmac-3", "hmac-1")).number == 3, (
+        "one file is enough"
+    )
+    assert registry.trainings.begin(read("run-5", "a", "hmac-4")).number == 4, "files that changed, as well"
+    assert registry.trainings.begin(read("run-6", "e", "hmac-4")).number == 5
+    assert registry.trainings.begin(read("run-7", "b", "hmac-2")).number == 2
 
 
 def test_data_that_turns_out_to_be_the_same_is_counted_together_from_then_on(registry: Registry) -> None:
     for number, target in enumerate(("a", "a", "b")):
-        registry.jobs.begin(read(f"run-{number}", target, f"hmac-{target}"))
-    assert registry.jobs.begin(read("run-4", "c", "hmac-a", "hmac-b")).number == 4
-    assert registry.jobs.begin(read("run-5", "b", "hmac-b")).number == 5
+        registry.trainings.begin(read(f"run-{number}", target, f"hmac-{target}"))
+    assert registry.trainings.begin(read("run-4", "c", "hmac-a", "hmac-b")).number == 4
+    assert registry.trainings.begin(read("run-5", "b", "hmac-b")).number == 5
 
 
 def test_counting_attempts_charges_nothing(registry: Registry) -> None:
-    registry.jobs.begin(read("run-1", "a", "hmac-1"))
+    registry.trainings.begin(read("run-1", "a", "hmac-1"))
     assert registry.ledger.budget(IRI("http://example.com/a")).charges == ()
 
 
 def test_why_there_are_no_figures_is_kept(registry: Registry) -> None:
-    registry.jobs.begin(attempt("run"))
+    registry.trainings.begin(attempt("run"))
     kept = to_record("", AttemptReason.TOO_LITTLE)
-    registry.jobs.end("run", AttemptState.INCONCLUSIVE, kept)
+    registry.trainings.end("run", AttemptState.INCONCLUSIVE, kept)
     (ended,) = registry.attempts()
     assert (ended.figures, ended.reason) == ("", AttemptReason.TOO_LITTLE)
 
 
 def test_what_became_of_an_attempt_is_kept(registry: Registry) -> None:
-    begun = registry.jobs.begin(attempt("run"))
+    begun = registry.trainings.begin(attempt("run"))
     assert registry.attempts() == (begun,)
-    registry.jobs.end("run", AttemptState.NOT_MET, "{}")
+    registry.trainings.end("run", AttemptState.NOT_MET, "{}")
     (ended,) = registry.attempts()
     assert (ended.state, ended.figures) == (AttemptState.NOT_MET, "{}")
     assert ended.ended_at is not None
@@ -132,19 +134,19 @@ def test_what_became_of_an_attempt_is_kept(registry: Registry) -> None:
 
 
 def test_an_attempt_ends_once(registry: Registry) -> None:
-    registry.jobs.begin(attempt("run"))
-    registry.jobs.end("run", AttemptState.NOT_MET)
+    registry.trainings.begin(attempt("run"))
+    registry.trainings.end("run", AttemptState.NOT_MET)
     for run in ("run", "another"):
         with pytest.raises(InternalError, match="not under way"):
-            registry.jobs.end(run, AttemptState.MET)
+            registry.trainings.end(run, AttemptState.MET)
     assert registry.attempts()[0].state is AttemptState.NOT_MET
 
 
 def test_a_registry_of_version_3_is_mended_when_it_is_used(registry: Registry, tmp_path: Path) -> None:
-    registry.jobs.begin(attempt("run"))
+    registry.trainings.begin(attempt("run"))
     with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection, connection:
         connection.execute("DROP TABLE audits")
         connection.execute("UPDATE smalti_meta SET value = '3' WHERE key = 'schema'")
     again = Registry.open(tmp_path / "r.sqlite")
     assert again.attempts() == ()
-    assert again.jobs.begin(attempt("run")).number == 1
+    assert again.trainings.begin(attempt("run")).number == 1

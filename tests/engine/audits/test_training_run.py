@@ -19,11 +19,11 @@ from pydantic import TypeAdapter
 
 import smalti
 from smalti.engine.binding.run_request import Watch
+from smalti.engine.registry import trainings
 from smalti.engine.registry.attempts import Attempt, AttemptState
 from smalti.engine.registry.commit import publish
 from smalti.engine.registry.decision_log import DecisionLog
 from smalti.engine.registry.entries import NewVersion, TargetVersion
-from smalti.engine.registry.jobs import Jobs
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run import driver
 from smalti.engine.training import attempt as running
@@ -484,7 +484,7 @@ def test_a_refusal_is_written_down_after_its_attempt_ended(
 def test_a_refused_model_is_gone_where_the_registry_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Jobs, "end", interrupted)
+    monkeypatch.setattr(trainings.Trainings, "end", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, people(tmp_path), policy=policy(tmp_path, bound=0.01), checkpoint=tmp_path / "kept")
     assert not (tmp_path / "kept").exists()

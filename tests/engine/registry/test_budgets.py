@@ -213,11 +213,11 @@ def test_a_collection_is_charged_for_its_members(registry: Registry) -> None:
 
 def test_a_collection_that_was_learned_from_counts_for_its_members(registry: Registry) -> None:
     whole = IRI("http://example.com/All")
-    registry.jobs.begin(replace(attempt("run", target=whole), bound_by=OWNER))
+    registry.trainings.begin(replace(attempt("run", target=whole), bound_by=OWNER))
     assert registry.ledger.charge(charge("0.6", whole), ONE)
     assert not registry.ledger.charge(charge("0.5"), ONE, [(IRI(SOURCE), whole)])
     audited = IRI("http://example.com/Audited")
-    registry.jobs.begin(replace(attempt("other", target=audited), inputs=(hmac("a"),), bound_by=OWNER))
+    registry.trainings.begin(replace(attempt("other", target=audited), inputs=(hmac("a"),), bound_by=OWNER))
     assert registry.ledger.charge(charge("0.4", SECOND), ONE, [(IRI(SECOND), audited)])
     assert of(registry, audited) == Decimal("0.4")
 
@@ -271,12 +271,12 @@ def test_a_stranger_joins_no_ledger_by_a_policy_of_their_own(registry: Registry)
     assert registry.ledger.charge(charge("0.6", inputs=(hmac("a"),)), ONE, bound_by=OWNER)
     for pair in ((IRI(SOURCE), own), (own, IRI(SOURCE))):
         theirs = replace(attempt("run" + pair[0], target=own), bound_by=OTHER)
-        registry.jobs.begin(theirs, [pair])
+        registry.trainings.begin(theirs, [pair])
         assert registry.ledger.charge(charge("0.4", own), ONE, [pair], bound_by=OTHER)
     assert registry.owners_budget(own, by=OTHER).spent.epsilon == Decimal("0.8")
     assert registry.owners_budget(SOURCE, by=OWNER).spent.epsilon == Decimal("0.6")
     first = replace(attempt("first", target=IRI(SOURCE)), inputs=(hmac("a"),), bound_by=OWNER)
-    assert registry.jobs.begin(first).number == 1
+    assert registry.trainings.begin(first).number == 1
     assert registry.ledger.charge(charge("0.4", SECOND), ONE, [(IRI(SECOND), IRI(SOURCE))], bound_by=OWNER)
     assert registry.owners_budget(SECOND, by=OWNER).spent.epsilon == 1, "the owner's word joins them"
 
@@ -299,7 +299,7 @@ def test_what_was_charged_is_not_bound_under_a_strangers_name(registry: Registry
     with pytest.raises(UsageError, match="known under another IRI, which somebody else owns"):
         registry.ledger.charge(charge("0.1", own, inputs=(hmac("a"),)), ONE, bound_by=OTHER)
     with pytest.raises(UsageError, match="known under another IRI, which somebody else owns"):
-        registry.jobs.begin(replace(attempt("run", target=own), inputs=(hmac("a"),), bound_by=OTHER))
+        registry.trainings.begin(replace(attempt("run", target=own), inputs=(hmac("a"),), bound_by=OTHER))
     assert world.everything(registry) == before
     assert registry.ledger.charge(charge("0.5", own, inputs=(hmac("a"),)), ONE, bound_by=OWNER)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import registry_world as world
 
+from smalti.engine.jobs.queue import submit
+from smalti.engine.jobs.requests import CheckPolicies
 from smalti.engine.registry.registry import Registry
 
 LATER_THAN_VERSION_2 = ("charge_members", "charges", "ledger_members", "ledgers", "audits")
@@ -71,3 +73,23 @@ def test_runs_of_version_2_share_ledgers_by_what_they_read(tmp_path: Path) -> No
         "bytes hmac-sha256:d": 1,
     }
     assert clock == last
+
+
+LATER_THAN_VERSION_5 = ("jobs", "workers")
+
+
+def test_a_registry_of_version_5_takes_jobs_and_keeps_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    version = world.run(Registry.open(path), tmp_path / "out")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for table in LATER_THAN_VERSION_5:
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("UPDATE smalti_meta SET value = '5' WHERE key = 'schema'")
+    registry = Registry.open(path)
+    job = submit(registry, CheckPolicies(files=("/policy.jsonld",)))
+    assert registry.jobs.listed() == (job,)
+    assert registry.versions(version.target) == (version,)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT value FROM smalti_meta WHERE key = 'schema'").fetchone() == ("6",)
+        made = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
+    assert made >= {*LATER_THAN_VERSION_5, "ix_jobs_state", "ix_jobs_party"}

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "jobs"))
 import budget_world
 import busy_registry
 import postgresql_server
@@ -23,6 +24,7 @@ import test_authority
 import test_budget_decisions
 import test_budgets
 import test_collections
+import test_job_queue
 import test_registry
 import test_signatures
 import test_submissions
@@ -75,7 +77,7 @@ def adopt(module: ModuleType) -> None:
 
 for module in (
     test_registry, test_authority, test_collections, test_signatures, test_submissions, test_budgets,
-    test_budget_decisions, test_attacks_of_strangers, test_submitted_runs,
+    test_budget_decisions, test_attacks_of_strangers, test_submitted_runs, test_job_queue,
 ):  # fmt: skip
     adopt(module)
 

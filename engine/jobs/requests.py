@@ -1,0 +1,263 @@
+"""What jobs are asked to do: a frozen request for each kind, with one JSON form.
+
+The command line and a service make the same requests. All paths in them are absolute, because a worker has
+another working folder; a store's or a server's address stays as it is. A request says nothing of the
+registry: it is a job of one.
+"""
+
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from smalti.errors import ProblemsError, UsageError
+from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
+from smalti.vocab.terms import IRI
+
+_ADDRESS: Final = "://"
+
+
+class JobKind(StrEnum):
+    """What a job does."""
+
+    RUN = "run"
+    """A policy on data: rows, statistics, perturbed records or a model, as the policy says."""
+    AUDIT = "audit"
+    """The same, begun by `smalti audit start`: a model under an audit duty."""
+    SWEEP = "sweep"
+    ASSESS = "assess"
+    CHECK = "check"
+    STUDY = "study"
+    """Attacks on a model file (`smalti audit model`)."""
+
+
+def absolute(place: str) -> str:
+    """A path as a request has it; an address stays as it is."""
+    return place if _ADDRESS in place else os.path.abspath(place)
+
+
+def _is_absolute(place: str) -> str:
+    if _ADDRESS not in place and not os.path.isabs(place):
+        raise ValueError("it is no absolute path")
+    return place
+
+
+Place = Annotated[str, AfterValidator(_is_absolute)]
+"""An absolute path; of data also the address of a store or a server, and a sheet's or a table's name after
+`#`."""
+
+
+def _is_policy(name: str) -> str:
+    if ":" not in name and not os.path.isabs(name):
+        raise ValueError("it is no absolute path, and no IRI")
+    return name
+
+
+_CONFIG: Final = ConfigDict(extra="forbid", strict=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyOnData:
+    """A policy, the data of its target, and who asks; named as the arguments of `smalti.api`."""
+
+    __pydantic_config__ = _CONFIG
+
+    policy: Annotated[str, AfterValidator(_is_policy)]
+    """The policy document; of a run with an agreement also the uid of a policy in force."""
+    target: str
+    """The IRI that the data is bound to."""
+    data: Place
+    party: str | None = None
+    """On whose behalf, an IRI that is trusted."""
+    purpose: str | None = None
+    owner: str | None = None
+    """Who submits the policy and binds the data; None: the party."""
+    bind: tuple[tuple[str, str], ...] = ()
+    """What a template leaves open: each part with its IRI."""
+    signature: Place | None = None
+    rule: str | None = None
+    respondent: str | None = None
+    one_row_each: bool = False
+    description: Place | None = None
+    population: Place | None = None
+    earlier_data: tuple[Place, ...] = ()
+    recoding_of: str | None = None
+    query: Place | None = None
+    parameters: tuple[str, ...] = ()
+    """Each `WORD=VALUE`."""
+    facts: tuple[str, ...] = ()
+    """Each `OPERAND=VALUE`."""
+    stated_by: tuple[str, ...] = ()
+    """Each `OPERAND=PARTY`."""
+    accepted: tuple[str, ...] = ()
+    """Each `CLAUSE` or `CLAUSE=VALUE`."""
+    on_behalf_of: str | None = None
+    agreed: str | None = None
+    """A time with its zone."""
+    engine: Literal["local", "spark"] = "local"
+    master: str | None = None
+    conf: tuple[tuple[str, str], ...] = ()
+    """Settings of Spark, each with its value; they can hold a secret."""
+    fragments: Annotated[int, Field(ge=1)] | None = None
+    output_format: Literal["csv", "parquet"] = "csv"
+    parts: bool = False
+    rows_per_part: Annotated[int, Field(ge=1)] | None = None
+    first_cuts: Literal["exact", "sampled"] = "exact"
+    cut_threshold: Annotated[int, Field(ge=0)] = DEFAULT_CUT_THRESHOLD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run(PolicyOnData):
+    """A run: what it publishes is a folder and a version in the registry."""
+
+    kind: Literal[JobKind.RUN] = JobKind.RUN
+    out: Place
+    """The folder to make."""
+    agreement: Place | None = None
+    """A message of the Dataspace Protocol, which counts in place of the policy that was offered."""
+    replace: bool = False
+    page: Place | None = None
+    """Where the owner's report is written, as HTML: a file that does not exist."""
+    report: Place | None = None
+    """The same as JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit(PolicyOnData):
+    """A training under an audit duty; as `Run`."""
+
+    kind: Literal[JobKind.AUDIT] = JobKind.AUDIT
+    out: Place
+    agreement: Place | None = None
+    replace: bool = False
+    page: Place | None = None
+    report: Place | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep(PolicyOnData):
+    """Risk against loss with other numbers, for the owner of the data; the registry is only read."""
+
+    kind: Literal[JobKind.SWEEP] = JobKind.SWEEP
+    vary: tuple[str, ...]
+    """Each such as `k=2,5,10`."""
+    page: Place | None = None
+    report: Place | None = None
+    """A file that does not exist; None: in the job's private folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assess:
+    """What tells people of a table apart, for its owner."""
+
+    __pydantic_config__ = _CONFIG
+
+    kind: Literal[JobKind.ASSESS] = JobKind.ASSESS
+    data: Place
+    respondent: str | None = None
+    one_row_each: bool = False
+    quasi_identifiers: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    released: tuple[str, ...] = ()
+    size: Annotated[int, Field(ge=1)] = 3
+    threshold: str = "0.2"
+    population: Place | None = None
+    sample_of: Annotated[int, Field(ge=1)] | None = None
+    null: tuple[str, ...] = ()
+    header: bool = False
+    page: Place | None = None
+    report: Place | None = None
+    """As of `Sweep`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckPolicies:
+    """Policy documents, and all that is wrong with them."""
+
+    __pydantic_config__ = _CONFIG
+
+    kind: Literal[JobKind.CHECK] = JobKind.CHECK
+    files: Annotated[tuple[Place, ...], Field(min_length=1)]
+    dataset: Place | None = None
+    vocabularies: tuple[Place, ...] = ()
+    bind: tuple[tuple[str, str], ...] = ()
+    together: bool = False
+    strict: bool = False
+    """Whether warnings are findings, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """Attacks on a model file, with records that it was trained on and others; nothing is registered."""
+
+    __pydantic_config__ = _CONFIG
+
+    kind: Literal[JobKind.STUDY] = JobKind.STUDY
+    model: Place
+    members: Place
+    others: Place
+    label: str
+    attacks: Annotated[tuple[str, ...], Field(min_length=1)]
+    recipe: str | None = None
+    shadow_models: Annotated[int, Field(ge=2)] = 16
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.95
+    gives_logits: bool = False
+    html: Place | None = None
+
+
+JobRequest = Run | Audit | Sweep | Assess | CheckPolicies | Study
+RunLike = Run | Audit
+"""What publishes and registers."""
+
+
+@cache
+def _requests() -> TypeAdapter[JobRequest]:
+    return TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])
+
+
+def to_json(request: JobRequest) -> str:
+    """The request as JSON; equal requests give equal texts."""
+    return _requests().dump_json(request, warnings=False).decode()
+
+
+def from_json(text: str | bytes, name: str = "request") -> JobRequest:
+    """Read a request.
+
+    Args:
+        text: JSON.
+        name: of the request, for messages.
+
+    Raises:
+        UsageError: an unknown kind, or something in it is missing, unknown or of another type.
+        ProblemsError: the same, several times.
+    """
+    try:
+        return _requests().validate_json(text)
+    except ValidationError as error:
+        parts = error.errors(include_input=False, include_url=False)
+        problems = tuple(_problem(name, part["type"], part["loc"], part["msg"]) for part in parts)
+        if len(problems) == 1:
+            raise problems[0] from None
+        raise ProblemsError(problems) from None
+
+
+def party_of(request: JobRequest) -> IRI | None:
+    """Who asks, by the request's own word."""
+    if not isinstance(request, PolicyOnData) or (name := request.party or request.owner) is None:
+        return None
+    return IRI(name)
+
+
+def _problem(name: str, mistake: str, place: tuple[int | str, ...], message: str) -> UsageError:
+    if mistake.startswith("union_tag"):
+        return UsageError(f"{name}: kind", "it is no kind of job", f"one of {', '.join(JobKind)}")
+    # The first part of a place is the kind.
+    where = ".".join(map(str, place[1:]))
+    problem = message.removeprefix("Value error, ")
+    problem = problem[:1].lower() + problem[1:]
+    expected = "a request as `smalti jobs submit` writes it"
+    return UsageError(f"{name}: {where}" if where else name, problem, expected)
