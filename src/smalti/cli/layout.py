@@ -12,8 +12,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Runs": ("plan", "try", "sweep", "run"),
     "Results": ("targets", "lineage", "verify", "estimate", "budget"),
     "Registry": ("decide", "policy", "keys", "vocabulary", "registry"),
-    "Models and jobs": ("audit", "jobs", "worker"),
-    "Help": ("doctor",),
+    "Jobs and machine": ("audit", "jobs", "worker", "doctor"),
 }
 """The commands of `smalti`, in the order of its help; names without a command are passed over."""
 _OTHERS = "Other commands"
