@@ -24,10 +24,15 @@ class CutScore(StrEnum):
 
 
 class Figure(StrEnum):
-    """What a class is published as where no value of it is to be: one number, or day, for all its rows."""
+    """What a class is published as where nobody's value is to be: one for all its rows."""
 
     MEAN = "mean"
+    """Of numbers and days."""
     MEDIAN = "median"
+    MODE = "mode"
+    """Of categories: the value with the most weight."""
+    MEDOID = "medoid"
+    """The value that all others are nearest to."""
 
 
 class Standardization(StrEnum):
@@ -311,7 +316,10 @@ class Transform(ABC):
 
     @property
     def most_combinations(self) -> int | None:
-        """How many different combinations of quasi-identifiers a table may have; None: any number."""
+        """How many different combinations of quasi-identifiers a table may have; None: any number.
+
+        Those of one column on a line are not counted.
+        """
         return None
 
     @property

@@ -18,7 +18,7 @@ class Diversity(StrEnum):
 
 
 class Distance(StrEnum):
-    """How far two values are from each other, for t-closeness."""
+    """How far two values are from each other, for t-closeness and for microaggregation."""
 
     EQUAL = "equal"
     """Each two as far as any others."""

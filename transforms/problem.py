@@ -163,6 +163,29 @@ class HierarchicalAttribute:
         return charged
 
 
+@dataclass(frozen=True, slots=True)
+class NominalAttribute(UnorderedAttribute):
+    """Values of which each class is published as its mode; any two are as far apart as any others."""
+
+    order: Integers
+    """By code, from 1: of values with the same weight the least one stands for the class."""
+
+
+@dataclass(frozen=True)
+class CategoricalAttribute(HierarchicalAttribute):
+    """Values of a hierarchy of which each class is published as one.
+
+    They are as far apart as the lowest node that has both is high; or as their places, if they have some.
+    """
+
+    figure: Figure
+    """The mode or the medoid."""
+    order: Integers
+    """As of nominal attributes: of values that are as good as each other."""
+    places: Integers | None
+    """By code, from 1: the value's place in the list that declares their order."""
+
+
 Attribute = OrderedAttribute | UnorderedAttribute | HierarchicalAttribute
 
 

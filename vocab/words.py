@@ -195,6 +195,11 @@ ALGORITHM_METHODS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
 ATTACKS: Final = tuple(attack.name for attack in attacks.TABLE)
 """The attacks that an audit may try."""
 
+OF_ONE_COLUMN: Final[Mapping[IRI, frozenset[str]]] = MappingProxyType({
+    IRI(SMALTI + "distance"): frozenset({"k-anonymity", "l-diversity"}),
+})  # fmt: skip
+"""The words that may be for the whole output, and are for one column only by these methods."""
+
 PURE_MECHANISMS: Final = frozenset({"laplace", "exponential", "randomized-response", "pixelation"})
 """The mechanisms whose loss never exceeds epsilon, so that they have no delta."""
 
@@ -324,14 +329,15 @@ _ANONYMIZE = (
     _s("t", "the largest distance between a class's distribution and the whole table's", _AT_MOST,
        Range.DECIMAL, limits=_INNER_SHARE, methods=frozenset({"t-closeness"}), scope=Scope.EITHER,
        implemented=True),
-    _s("distance", "the distance of t-closeness", _EQ, Range.NAME,
-       names=("equal", "ordered", "hierarchical"), methods=frozenset({"t-closeness"}), scope=Scope.EITHER,
+    _s("distance", "how far two values are apart: of t-closeness, and of a microaggregated column",
+       _EQ, Range.NAME, names=("equal", "ordered", "hierarchical"), methods=_DISTANCES, scope=Scope.EITHER,
        implemented=True),
     _s("alpha", "the largest share of one sensitive value in a class, of (alpha,k)-anonymity", _AT_MOST,
        Range.DECIMAL, limits=_INNER_SHARE, methods=frozenset({"k-anonymity", "l-diversity", "t-closeness"}),
        scope=Scope.EITHER, needs=_SENSITIVE, implemented=True),
     _s("suppressionLimit", "the share of respondents that may be left out", _AT_MOST, Range.DECIMAL,
-       limits=_SHARE_BELOW_ONE, methods=_CLASSES, implemented=True),
+       limits=_SHARE_BELOW_ONE, methods=_CLASSES, implemented=True,
+       algorithms=frozenset({"mondrian", "incognito", "anatomy"})),
     _s("suppressedRecords", "what becomes of records within the limit of suppression; left-out when absent",
        _EQ, Range.NAME, names=("left-out", "kept"), methods=_CLASSES, algorithms=frozenset({"incognito"}),
        needs=_smalti("suppressionLimit"), implemented=True),
@@ -346,7 +352,8 @@ _ANONYMIZE = (
        _EQ, Range.INTEGER, limits=_ONE_OR_MORE, methods=_DISTANCES, algorithms=frozenset({"mdav"}),
        implemented=True),
     _s("outputForm", "how a generalised value is written", _EQ, Range.NAME,
-       names=("range", "set", "prefix", "node", "mean", "median"), methods=_CLASSES | _MASKING,
+       names=("range", "set", "prefix", "node", "mean", "median", "mode", "medoid"),
+       methods=_CLASSES | _MASKING,
        algorithms=frozenset({"mondrian", "incognito", "mdav", "generalization", "global-recoding"}),
        scope=Scope.EITHER, implemented=True),
     _s("labelBounds", "whether a range's ends are values of the class, or come from public bounds and cuts",

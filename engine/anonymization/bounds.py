@@ -29,6 +29,7 @@ from smalti.vocab.terms import (
     DISTANCE,
     DIVERSITY,
     IRI,
+    MDAV,
     T_CLOSENESS,
     C,
     K,
@@ -146,10 +147,18 @@ class _Models:
     def _scoped(self) -> Iterator[_Scoped]:
         """The parameters that are about models, each column by the IRI that the plan has for it."""
         columns = {normalised_column(column.iri): column.iri for column in self.sensitive}
+        grouped = {normalised_column(column.iri) for column in self.wanted.quasi_identifiers}
         for parameter in self.wanted.parameters:
             column, comparison = parameter_parts(parameter)
             if comparison is None or comparison.operand not in _OF_MODELS:
                 continue
+            if (
+                comparison.operand == DISTANCE
+                and self.wanted.algorithm == MDAV
+                and column is not None
+                and normalised_column(column) in grouped
+            ):
+                continue  # of groups: `microaggregated` reads it
             iri = None if column is None else columns.get(normalised_column(column))
             if column is not None and iri is None:
                 self.chooser.problem(

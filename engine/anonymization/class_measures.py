@@ -132,7 +132,7 @@ class ClassMeasures:
     def _atoms(self, plan: Plan, algorithm: Algorithm) -> CountedRows:
         fragments = Fragments(plan, algorithm, self._table, self._hierarchies)
         atoms = fragments.atoms()
-        most = plan.apply.transform.most_combinations
+        most = plan.most_combinations
         if most is not None and fragments.combinations() > most:
             raise too_many_combinations(plan)
         retained = [name for name in plan.write.columns if name in kept_names(plan)]

@@ -3,17 +3,22 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from smalti.engine.binding.ladders import Hierarchies, column_ladders
 from smalti.engine.plan.hierarchies import hierarchy_of
 from smalti.engine.plan.plan import Column, OutputForm, Plan, Region
 from smalti.errors import DataError, InternalError
 from smalti.transforms.base import Datatype, Figure
+from smalti.transforms.class_models import Distance
 from smalti.transforms.problem import (
+    CategoricalAttribute,
     FigureAttribute,
     HierarchicalAttribute,
     Integers,
+    NominalAttribute,
     OrderedAttribute,
     PrefixedAttribute,
     RegionAttribute,
@@ -40,7 +45,10 @@ def codebook_of(
         ) from None
     if said.form is OutputForm.PREFIX:
         return replace(book, attribute=PrefixedAttribute.of(book.texts))
-    if said.is_published_as_figures:
+    if said.distance is Distance.EQUAL:
+        size = len(book.texts) + has_missing
+        return replace(book, attribute=NominalAttribute(size, np.arange(len(book.texts))))
+    if said.is_published_as_figures and said.distance is None:
         return replace(book, attribute=_figures(said, book))
     if said.region is not None:
         return replace(book, attribute=_region(said, said.region, book))
@@ -50,7 +58,28 @@ def codebook_of(
     if declared is None:
         raise InternalError("a plan was run with other hierarchies than its own")
     ladders, ranks = column_ladders(said, book.texts, declared.stated)
-    return with_hierarchy(book, ladders, has_missing=has_missing, ranks=ranks)
+    bound = with_hierarchy(book, ladders, has_missing=has_missing, ranks=ranks)
+    return bound if said.distance is None else _categories(said, book, bound, ranks)
+
+
+def _categories(said: Column, book: Codebook, bound: Codebook, ranks: Integers | None) -> Codebook:
+    """The codebook of a column of which each class shows one category.
+
+    Args:
+        said: the column.
+        book: its values in their order.
+        bound: the same in the order of the hierarchy.
+        ranks: their places in a list, in the first order; None: there is no list.
+    """
+    tree, order = bound.attribute, pc.index_in(bound.texts, book.texts).to_numpy().astype(np.int64)
+    if ranks is not None:
+        order = ranks[order]
+    lacks_list = said.has_places and ranks is None
+    if said.form is None or not isinstance(tree, HierarchicalAttribute) or lacks_list:
+        raise InternalError("a plan asks for categories of a column that has none")
+    places = order if said.has_places else None
+    attribute = CategoricalAttribute(tree.nodes, tree.size, Figure(said.form), order, places)
+    return replace(bound, attribute=attribute)
 
 
 def _figures(said: Column, book: Codebook) -> FigureAttribute:

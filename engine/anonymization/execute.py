@@ -131,7 +131,7 @@ def _execute_in_fragments(
     count = fragments.cut(most) if most > 1 or algorithm.divides_tuples else 1
     if count == 1 and not algorithm.divides_tuples:
         return None
-    most_combinations = plan.apply.transform.most_combinations
+    most_combinations = plan.most_combinations
     if most_combinations is not None and fragments.combinations() > most_combinations:
         raise too_many_combinations(plan)
     phase("generalise")
@@ -153,7 +153,7 @@ def too_many_combinations(plan: Plan) -> PlanError:
         plan.read.target,
         "the table has more different combinations of quasi-identifiers than"
         f" {transform.class_maker} takes {'as a whole' if count == 1 else f'in {count} blocks'}",
-        f"at most {transform.most_combinations:,}",
+        f"at most {plan.most_combinations or 0:,}",
         "ask for a policy that states a larger `smalti:blocks`: each block is grouped by itself, and a"
         " little more is lost",
     )

@@ -25,6 +25,7 @@ from smalti.engine.plan.plan import Column, OutputForm, Plan, Role, Write
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE, counts_rows
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.transforms.base import Datatype
+from smalti.transforms.class_models import Distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,8 @@ def _what(plan: Plan, column: Column) -> str:  # noqa: PLR0911 (one for each for
             f"generalised to one level of a hierarchy ({column.hierarchy.kind}, {column.hierarchy.levels}"
             f" levels above the values)"
         )
+    if column.is_published_as_categories:
+        return f"generalised to the {column.form} of each class ({column.datatype}, {_apart(column)})"
     if column.hierarchy is not None:
         derived = ", made from the data" if column.hierarchy.is_derived else ""
         return (
@@ -109,6 +112,16 @@ def _what(plan: Plan, column: Column) -> str:  # noqa: PLR0911 (one for each for
         )
     decimals = "" if column.decimals is None else f", to {column.decimals} decimals"
     return f"generalised to {_form(column)} ({column.datatype}, {source}{decimals})"
+
+
+def _apart(column: Column) -> str:
+    """How far the categories of a column are apart."""
+    match column.distance:
+        case Distance.ORDERED:
+            return "values as far apart as their places in the declared list"
+        case Distance.HIERARCHICAL:
+            return "values as far apart as the lowest node that has both is high"
+    return "any two values equally far apart"
 
 
 def _form(column: Column) -> str:
@@ -174,7 +187,18 @@ def _of_sets(plan: Plan) -> Iterator[Notice]:
     if prefixes:
         text = "a prefix is all that the texts of a class share; a class of equal texts shows that text"
         yield Notice(text, prefixes)
-    figures = tuple(column.name for column in generalised if column.is_published_as_figures)
+    figures = tuple(
+        column.name
+        for column in generalised
+        if column.is_published_as_figures and not column.is_published_as_categories
+    )
+    categories = tuple(column.name for column in generalised if column.is_published_as_categories)
+    if categories:
+        text = (
+            "a mode or medoid is a value that somebody in the class has, shown for all of them: many of"
+            " them, or all, may have it"
+        )
+        yield Notice(text, categories)
     if figures:
         text = (
             "a mean or median is a figure of the class: who knows the values of all others in it learns"
@@ -182,7 +206,7 @@ def _of_sets(plan: Plan) -> Iterator[Notice]:
             " that value"
         )
         yield Notice(text, figures)
-    nodes = tuple(column.name for column in generalised if column.hierarchy is not None)
+    nodes = tuple(column.name for column in generalised if column.is_published_as_nodes)
     if nodes and not plan.apply.transform.generalises_whole_domains:
         text = "a class with some of a node's children lists them, values too where these are its children"
         yield Notice(text, nodes)

@@ -35,6 +35,8 @@ _STATED_FORMS: Final[Mapping[OutputForm, LabelForm]] = {
     OutputForm.PREFIX: LabelForm.PREFIXES,
     OutputForm.MEAN: LabelForm.MEANS,
     OutputForm.MEDIAN: LabelForm.MEDIANS,
+    OutputForm.MODE: LabelForm.MODES,
+    OutputForm.MEDOID: LabelForm.MEDOIDS,
 }
 _SUPPRESSION_TERMS: Final[Mapping[str, Json]] = {"suppressionLimit": "s:allowedSuppression"}
 _KEPT_TERMS: Final[Mapping[str, Json]] = {"suppressedRecords": "s:suppressedRecordsAre"}
@@ -109,14 +111,22 @@ class ClassGuarantee:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        figures = (LabelForm.MEANS, LabelForm.MEDIANS)
-        named = tuple(each.column for each in self.label_forms if each.form in figures)
-        regions = tuple(each.column for each in self.label_forms if each.form is LabelForm.REGIONS)
-        sentences = limits(self.promised, self.sensitive, self.released, named, regions)
+        sentences = limits(
+            self.promised,
+            self.sensitive,
+            self.released,
+            self._in(LabelForm.MEANS, LabelForm.MEDIANS),
+            self._in(LabelForm.REGIONS),
+            self._in(LabelForm.MODES, LabelForm.MEDOIDS),
+        )
         if not self.pseudonyms:
             return sentences
         listed = ", ".join(self.pseudonyms)
         return *sentences, f"{terms.PSEUDONYMIZATION} ({listed}): {NOT_COVERED[terms.PSEUDONYMIZATION]}"
+
+    def _in(self, *label_forms: LabelForm) -> tuple[str, ...]:
+        """The columns that are published so."""
+        return tuple(each.column for each in self.label_forms if each.form in label_forms)
 
     @property
     def published(self) -> tuple[PublishedColumn, ...]:
@@ -170,19 +180,13 @@ def label_forms(plan: Plan) -> tuple[ColumnForm, ...]:
 
 
 def _form_of(column: Column) -> LabelForm:
-    if column.hierarchy is not None:
+    if column.is_published_as_nodes:
         return LabelForm.NODES
     if column.form is not None:
         return _STATED_FORMS[column.form]
     if column.region is not None:
         return LabelForm.REGIONS
     return LabelForm.RANGES if column.is_published_as_ranges else LabelForm.SETS
-
-
-def figures_of(plan: Plan) -> tuple[str, ...]:
-    """The generalised columns whose labels are figures of classes, by name."""
-    names = plan.apply.transform.quasi_identifiers
-    return tuple(name for name in names if plan.column(name).is_published_as_figures)
 
 
 def regions_of(plan: Plan) -> tuple[str, ...]:
@@ -291,6 +295,7 @@ def limits(
     released: tuple[str, ...],
     figures: tuple[str, ...] = (),
     regions: tuple[str, ...] = (),
+    categories: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
     """What a guarantee does not protect against, as sentences for people.
 
@@ -300,6 +305,7 @@ def limits(
         released: the columns that are published unchanged.
         figures: the generalised columns that are published as means or medians of classes.
         regions: those that are published as ranges between public bounds and cuts.
+        categories: those that are published as modes or medoids of classes.
     """
     sentences = [
         "somebody who knows more about a person than the quasi-identifiers",
@@ -320,6 +326,11 @@ def limits(
             " classes differ in one person: its mean or median can give away that person's value; and where"
             " all respondents of a class have one value, the mean or median is that value"
             f" ({', '.join(figures)})"
+        )
+    if categories:
+        sentences.append(
+            "learning that somebody in a class has the value that stands for it; many of them may, or all"
+            f" ({', '.join(categories)})"
         )
     if regions:
         sentences.append(

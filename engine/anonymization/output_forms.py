@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from smalti.engine.anonymization.microaggregated import microaggregated
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import parameter_parts
 from smalti.engine.plan.plan import Column, OutputForm, Role
@@ -21,9 +22,11 @@ _NEEDS: Final = {
     "node": "a column with a hierarchy",
     "mean": "numbers or dates without a hierarchy",
     "median": "numbers or dates without a hierarchy",
+    "mode": "a column that is microaggregated",
+    "medoid": "a column that is microaggregated",
 }
 """By form, the columns that have it."""
-_FIGURES: Final = ("mean", "median")
+_FIGURES: Final = (OutputForm.MEAN, OutputForm.MEDIAN)
 MOST_DIGITS: Final = 100
 """Before the point, and behind it: as many as numbers may have."""
 
@@ -54,7 +57,7 @@ def stated_forms(
     for column in columns:
         own = of_columns.pop(normalised_column(column.iri), None)
         if column.role is Role.QUASI_IDENTIFIER and wanted.algorithm == MDAV:
-            formed.append(_microaggregated(column, own or of_all, wanted, problems))
+            formed.append(microaggregated(column, own or of_all, wanted, problems))
         elif column.role is not Role.QUASI_IDENTIFIER:
             problems += [_not_generalised(own[1])] if own else []
             formed.append(column)
@@ -82,40 +85,6 @@ def _formed(column: Column, stated: tuple[str, Where] | None, problems: list[Sma
     return replace(column, form=OutputForm(name)) if name in set(OutputForm) else column
 
 
-def _microaggregated(
-    column: Column, stated: tuple[str, Where] | None, wanted: Anonymization, problems: list[SmaltiError]
-) -> Column:
-    """The column as the figure that is stated, or the mean."""
-    if not set(_FIGURES) & set(_forms_of(column)):
-        problems.append(
-            PlanError(
-                str(wanted.where),
-                f"microaggregation of {_kind_of(column)} is not implemented yet: `{column.name}`",
-                "numbers or dates without a hierarchy under `mosaicrown:quasi-identifier`",
-                f"declare the datatype of `{column.name}` if its values are numbers or dates, name it"
-                " elsewhere in the policy, or state another `smalti:algorithm`",
-            )
-        )
-        return column
-    if stated is not None and stated[0] not in _FIGURES:
-        problems.append(
-            PlanError(
-                str(stated[1]),
-                f"the output form of `{column.name}` is `{stated[0]}`, which microaggregation has not",
-                "`mean` or `median`",
-                "state one of these; `mean` when absent",
-            )
-        )
-        return column
-    return _formed(column, stated or (OutputForm.MEAN, wanted.where), problems)
-
-
-def _kind_of(column: Column) -> str:
-    if column.hierarchy is not None:
-        return "columns with a hierarchy"
-    return "date-times" if column.datatype is Datatype.DATETIME else "texts"
-
-
 def _forms_of(column: Column) -> Sequence[str]:
     if column.hierarchy is not None:
         return ("node",)
@@ -138,8 +107,7 @@ def with_decimals(
         problems: takes a `PlanError` for each column with numbers that are too large.
     """
     return tuple(
-        _with_decimals(column, table, problems) if column.is_published_as_figures else column
-        for column in columns
+        _with_decimals(column, table, problems) if column.form in _FIGURES else column for column in columns
     )
 
 

@@ -15,6 +15,7 @@ from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.nodes import Steps, fields_of, node_of
 from smalti.policy.model.model import LogicalOperator, Operator, Permission
 from smalti.transforms.base import Datatype, Transform
+from smalti.transforms.class_models import Distance
 from smalti.transforms.plan_fields import LEFT_OUT_AT_DEFAULT
 from smalti.vocab.terms import IRI
 
@@ -57,6 +58,10 @@ class OutputForm(StrEnum):
     """Numbers and days as the mean of a class."""
     MEDIAN = "median"
     """Numbers and days as the median of a class."""
+    MODE = "mode"
+    """Categories as the most frequent one of a class."""
+    MEDOID = "medoid"
+    """Categories as the one that all others of a class are nearest to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,8 @@ class Column:
     """Of a figure: to how many it is rounded, which is how many values of the column have at most."""
     region: Region | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
     """Where ends of ranges come from public bounds and cuts; None: they are values of the class."""
+    distance: Distance | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """Of categories that are microaggregated; ordered ones are as far apart as their places in a list."""
     pseudonym_key: str | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
     """Of a masked column beside classes: the name of the key of its pseudonyms."""
 
@@ -108,8 +115,23 @@ class Column:
 
     @property
     def is_published_as_figures(self) -> bool:
-        """Whether its labels are figures of classes, which cover no value."""
-        return self.form in (OutputForm.MEAN, OutputForm.MEDIAN)
+        """Whether its labels are figures of classes, or categories for them, which cover no value."""
+        return self.form in (OutputForm.MEAN, OutputForm.MEDIAN) or self.is_published_as_categories
+
+    @property
+    def is_published_as_categories(self) -> bool:
+        """Whether each class shows one category for all of its rows."""
+        return self.form in (OutputForm.MODE, OutputForm.MEDOID)
+
+    @property
+    def has_places(self) -> bool:
+        """Whether its categories are as far apart as their places in the list that declares their order."""
+        return self.distance is Distance.ORDERED
+
+    @property
+    def is_published_as_nodes(self) -> bool:
+        """Whether its labels are nodes of its hierarchy, if it is generalised."""
+        return self.hierarchy is not None and not self.is_published_as_categories
 
     @property
     def is_published_as_sets(self) -> bool:
@@ -308,6 +330,14 @@ class Plan(ShownInNotebooks):
     def has_figures(self) -> bool:
         """Whether a column is published as figures of classes."""
         return any(column.is_published_as_figures for column in self.read.columns)
+
+    @property
+    def most_combinations(self) -> int | None:
+        """How many different combinations of quasi-identifiers the table may have; None: any number."""
+        names = self.apply.transform.quasi_identifiers
+        if len(names) == 1 and self.column(names[0]).distance in (None, Distance.ORDERED):
+            return None  # on a line the effort grows with the rows alone
+        return self.apply.transform.most_combinations
 
     @property
     def has_regions(self) -> bool:

@@ -19,11 +19,18 @@ class LabelForm(StrEnum):
     PREFIXES = "common prefixes"
     MEANS = "means of classes"
     MEDIANS = "medians of classes"
+    MODES = "modes of classes"
+    MEDOIDS = "medoids of classes"
 
     @property
     def is_of_ordered_values(self) -> bool:
         """Whether labels tell numbers or times."""
         return self in (LabelForm.RANGES, LabelForm.REGIONS, LabelForm.MEANS, LabelForm.MEDIANS)
+
+    @property
+    def is_of_categories(self) -> bool:
+        """Whether a label tells one value, of any datatype, that stands for those of a class."""
+        return self in (LabelForm.MODES, LabelForm.MEDOIDS)
 
 
 @dataclass(frozen=True, slots=True)

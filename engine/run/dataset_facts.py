@@ -42,4 +42,5 @@ def _column(column: ColumnDescription, description: Description) -> ColumnFacts:
         datatype=None if column.datatype is None else str(column.datatype),
         is_key=description.key == (column.name,),
         most_values=column.most_values,
+        hierarchy=None if column.hierarchy is None else column.hierarchy.stated.kind,
     )

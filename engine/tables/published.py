@@ -22,6 +22,7 @@ from smalti.transforms.base import Datatype
 from smalti.transforms.values.hierarchy_rules import ROOT
 from smalti.transforms.values.label_reading import (
     check_ranges,
+    read_categories,
     read_figures,
     read_prefixes,
     read_ranges,
@@ -146,7 +147,12 @@ def _with_datatype(
                 f'pass `datatypes={{"{column.name}": "integer"}}`, or "string" where it holds texts',
             )
         )
-    elif form is not None and datatype is not None and datatype.is_ordered != form.is_of_ordered_values:
+    elif (
+        form is not None
+        and datatype is not None
+        and not form.is_of_categories
+        and datatype.is_ordered != form.is_of_ordered_values
+    ):
         problems.append(
             UsageError(
                 f"column `{column.name}`",
@@ -197,8 +203,9 @@ def _typed(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
             return _sets(texts, reading, root=ROOT)
         case LabelForm.PREFIXES:
             return _prefixes(texts, reading)
-        case LabelForm.MEANS | LabelForm.MEDIANS:
-            return _figures(column, texts, reading)
+        case LabelForm.MEANS | LabelForm.MEDIANS | LabelForm.MODES | LabelForm.MEDOIDS:
+            of_form = _categories if column.form.is_of_categories else _figures
+            return of_form(column, texts, reading)
         case _:
             assert_never(column.form)
 
@@ -227,6 +234,21 @@ def _figures(column: PublishedColumn, texts: _Texts, reading: Reading) -> Column
     exact = typed_bounds(figures.texts, figures.texts, datatype, zone, is_exact=reading.is_exact)
     unstated = pa.nulls(len(figures.texts), exact.low.type)
     return _bounded(texts, Bounds(unstated, unstated, exact.mid), figures.or_missing, reading)
+
+
+def _categories(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
+    """The value that stands for a class, of the declared datatype; where there is none, a text."""
+    read, datatype = read_categories(texts.texts), column.datatype or Datatype.STRING
+    check_values(read.texts, datatype, column.time_zone)
+    values = typed_values(read.texts, datatype, column.time_zone, is_exact=reading.is_exact)
+    spread = texts.spread(values)
+    return [
+        (
+            f"{texts.name}{reading.separator}representative",
+            spread.cast(pa.string()) if datatype is Datatype.STRING else spread,
+        ),
+        (f"{texts.name}{reading.separator}missing", _missing(texts, read.or_missing)),
+    ]
 
 
 def _bounded(texts: _Texts, bounds: Bounds, or_missing: pa.Array, reading: Reading) -> Columns:

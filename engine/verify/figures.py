@@ -6,6 +6,7 @@ out from the original values in fractions and rounded, half to even, to the deci
 Classes are the rows that are published alike. This shares no code with `smalti.transforms`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import date
@@ -26,7 +27,7 @@ from smalti.engine.verify.entries import Keys, Values
 from smalti.engine.verify.join import Check, Joined
 from smalti.engine.verify.labels import by_value, canonical
 from smalti.engine.verify.stage import Part, StagedColumn
-from smalti.errors import InternalError
+from smalti.errors import GuaranteeError, InternalError
 from smalti.transforms.base import Datatype
 
 _FIRST_ORDINAL: Final = date(1970, 1, 1).toordinal()
@@ -35,8 +36,8 @@ _DIGITS: Final = 1000
 """More than a figure has."""
 
 
-class IsFigure(Check):
-    """Each class shows the mean or the median of its original values."""
+class StandsForClass(Check, ABC):
+    """Each class shows something that is worked out from its original values."""
 
     def __init__(  # noqa: PLR0913, PLR0917 (what it compares)
         self,
@@ -51,7 +52,7 @@ class IsFigure(Check):
         """Read the distinct texts of the original, if they are few.
 
         Args:
-            column: with the form of a mean or a median.
+            column: with the form of a figure.
             keys: tell apart what has a figure of its own.
             original: the column as it came.
             published: as it is published.
@@ -62,11 +63,8 @@ class IsFigure(Check):
         Raises:
             DataError: an original is not of its column's datatype.
         """
-        if column.form not in (OutputForm.MEAN, OutputForm.MEDIAN) or column.decimals is None:
-            raise InternalError("a column without figures was to be verified by them")
         self.original = column.name
-        self._column, self._decimals = column, column.decimals
-        self._is_median = column.form is OutputForm.MEDIAN
+        self._column = column
         self._keys = keys
         self._before, self._after = original, published
         self._people = None if people is None else people[0].name
@@ -107,36 +105,72 @@ class IsFigure(Check):
         labels, texts = (
             self._as_texts(held, name, of) for name, of in (("f", self._after), ("x", self._before))
         )
+        shown = self._read(labels, texts)
         classes, totals, rows = (held.column(name).to_pylist() for name in ("class", "t", "n"))
         starts = np.flatnonzero(np.diff(held.column("class").to_numpy(), prepend=-1)).tolist()
         for first, last in pairwise([*starts, len(classes)]):
-            expected = self._label(texts[first:last], totals[first:last], rows[first:last])
-            if any(label != expected for label in labels[first:last]):
-                raise broken(
-                    f"column `{self._column.name}`",
-                    f"a published value is not the {self._column.form} of its class",
-                    f"the {self._column.form} of the values that are not missing, as the documented"
-                    " grammar writes it",
-                )
+            whole = lcm(*totals[first:last])
+            shares = [n * whole // t for t, n in zip(totals[first:last], rows[first:last], strict=True)]
+            expected = self._expected(texts[first:last], shares)
+            if any(label != expected for label in shown[first:last]):
+                raise self._refusal()
+
+    def _refusal(self) -> GuaranteeError:
+        return broken(
+            f"column `{self._column.name}`",
+            f"a published value is not the {self._column.form} of its class",
+            f"the {self._column.form} of the values that are not missing, as the documented grammar"
+            " writes it",
+        )
 
     def _as_texts(self, held: pa.Table, name: str, staged: StagedColumn) -> list[str]:
         column = held.column(name).combine_chunks()
         texts: list[str] = (column if staged.is_wide else staged.as_texts(column.to_numpy())).to_pylist()
         return texts
 
-    def _label(self, texts: Sequence[str], totals: Sequence[int], rows: Sequence[int]) -> str:
-        """The label of a class with these values; missing ones are empty."""
-        whole = lcm(*totals)
+    @abstractmethod
+    def _read(self, labels: Sequence[str], texts: Sequence[str]) -> Sequence[object]:
+        """What the labels of some rows of whole classes say, to be compared with what is expected.
+
+        Args:
+            labels: as they are published.
+            texts: the original values beside them; missing ones are empty.
+
+        Raises:
+            GuaranteeError: one of them is no label.
+        """
+
+    @abstractmethod
+    def _expected(self, texts: Sequence[str], shares: Sequence[int]) -> object:
+        """What the labels of a class with these values say.
+
+        Args:
+            texts: of values; missing ones are empty.
+            shares: how much each of them weighs, in parts of the same whole.
+        """
+
+
+class IsFigure(StandsForClass):
+    """Each class shows the mean or the median of its original values."""
+
+    def _read(self, labels: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
+        del texts
+        return labels
+
+    def _expected(self, texts: Sequence[str], shares: Sequence[int]) -> str:
+        datatype, decimals = self._column.datatype, self._column.decimals
+        if decimals is None:
+            raise InternalError("a column without figures was to be verified by them")
         held = [
-            (_number(self._column.datatype, text, self._decimals), n * whole // total)
-            for text, total, n in zip(texts, totals, rows, strict=True)
+            (_number(datatype, text, decimals), share)
+            for text, share in zip(texts, shares, strict=True)
             if text
         ]
         if not held:
             return ""
-        figure = _median(held) if self._is_median else _mean(held)
+        figure = _median(held) if self._column.form is OutputForm.MEDIAN else _mean(held)
         end = "|]" if len(held) < len(texts) else "]"
-        return f"[~{_written(self._column.datatype, figure, self._decimals)}{end}"
+        return f"[~{_written(datatype, figure, decimals)}{end}"
 
 
 _Number: TypeAlias = int | Fraction

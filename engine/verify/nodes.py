@@ -108,6 +108,18 @@ def root_label(column: Column, hierarchy: DeclaredHierarchy | None) -> str:
     return f"\\{root}" if root[:1] in ("[", "{", "\\") else root
 
 
+def nodes_of(column: Column, hierarchy: DeclaredHierarchy | None) -> Callable[[str], Nodes]:
+    """What says which nodes a value of a column is under.
+
+    It raises DataError for a text that has no place in the hierarchy.
+
+    Raises:
+        GuaranteeError: the hierarchy is not that of the plan.
+    """
+    reader, _ = _reader(column, _of_plan(column, hierarchy).stated)
+    return reader
+
+
 def tree_of(column: Column, texts: Sequence[str | None], hierarchy: DeclaredHierarchy | None) -> Codes:
     """The nodes of some values: shape (levels, values), each by itself at first, one root at last.
 

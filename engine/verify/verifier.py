@@ -27,6 +27,7 @@ from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.masks import Pseudonymized
 from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn
 from smalti.engine.verify.against import verify_against
+from smalti.engine.verify.categories import IsCategory
 from smalti.engine.verify.columns import TEXT, Batch, Codes, Numbered, Table, broken, numbered
 from smalti.engine.verify.count import MEMORY, ClassCount, Tree
 from smalti.engine.verify.csv import BLOCK
@@ -118,7 +119,7 @@ def verify_run(  # noqa: PLR0913 (what a run has)
     Contract:
         Checked   header and form; each input row that satisfies the filter, and is about nobody who
                   withdrew, published exactly once, and no other; kept columns unchanged; each
-                  label covers its original, or is the mean or median of its class; k by respondents;
+                  label covers its original, or is the figure or category of its class; k by respondents;
                   for each sensitive column by itself, no value held by all respondents of a class and,
                   for l-diversity, l values matched to l respondents; rows ordered by published values.
         Not       that the plan is what the policy asks; file metadata of Parquet.
@@ -436,9 +437,11 @@ class _Run:
                 alone = self.plan.apply.transform.class_maker == SINGLE_DIMENSIONAL_MONDRIAN
                 of_column = Keys([after[name]]) if alone else keys
                 place = self.place / f"figures-{number}"
-                yield IsFigure(
-                    column, of_column, before[name], after[name], people, place, self.sizes.count
-                )
+                compared = column, of_column, before[name], after[name], people, place, self.sizes.count
+                if column.is_published_as_categories:
+                    yield IsCategory(*compared, self.hierarchies.get(name))
+                else:
+                    yield IsFigure(*compared)
 
     def _at_root(
         self, promise: Promise, before: Mapping[str, StagedColumn], after: Mapping[str, StagedColumn]

@@ -31,7 +31,7 @@ from smalti.policy.model.model import (
     Where,
 )
 from smalti.policy.model.suggest import did_you_mean
-from smalti.vocab.terms import IRI, MDAV, SMALTI
+from smalti.vocab.terms import DISTANCE, IRI, MDAV, SMALTI
 from smalti.vocab.words import BY_IRI, Range
 
 _MOST: Final = 20
@@ -221,15 +221,8 @@ class _Checker:
         for reference in roles:
             self.column(reference)
         self.respondent(way)
-        for reference in way.quasi_identifiers if way.algorithm == MDAV else ():
-            column = self.columns.get(reference.iri)
-            if column is not None and column.datatype not in (None, *_WITH_FIGURES):
-                message = (
-                    f"the algorithm `{MDAV}` is for numbers and dates yet, and the column"
-                    f" {quoted(column.name)} is a {column.datatype}"
-                )
-                help_ = "name it elsewhere, state another algorithm, or correct the description's datatype"
-                self.error("P612", reference.where, message, help_)
+        if way.algorithm == MDAV:
+            self.microaggregation(way)
         named = {reference.iri for reference in roles}
         for comparison, columns in parameters_of(way.parameters):
             named |= {reference.iri for reference in (*columns, *self.lists(comparison))}
@@ -239,6 +232,32 @@ class _Checker:
         if dropped and any(iri in named for iri in self.columns):
             message = f"dropped, since the rule names no role for {_listed(dropped)}"
             self.diagnostics.append(Diagnostic("P611", Severity.NOTE, message, way.where))
+
+    def microaggregation(self, way: Anonymization) -> None:
+        stated = {
+            reference.iri: (comparison.values, comparison.where)
+            for comparison, columns in parameters_of(way.parameters)
+            for reference in columns
+            if comparison.operand == DISTANCE
+        }
+        for reference in way.quasi_identifiers:
+            column = self.columns.get(reference.iri)
+            if column is None:
+                continue
+            distance, where = stated.get(reference.iri, ((), reference.where))
+            shown = f"the column {quoted(column.name)}"
+            if Text("hierarchical") in distance and column.hierarchy is None:
+                message = f"the distance is `hierarchical`, and {shown} has no hierarchy"
+                self.error("P612", where, message, "state another distance, or declare a hierarchy")
+            listed = column.datatype in (None, *_WITH_FIGURES) or column.hierarchy == "ordered"
+            if Text("ordered") in distance and not listed:
+                message = f"the distance is `ordered`, and {shown} is a {column.datatype}"
+                help_ = "state another distance, or declare a datatype or the hierarchy `ordered`"
+                self.error("P612", where, message, help_)
+            if not distance and column.datatype == "dateTime" and column.hierarchy is None:
+                message = f"the algorithm `{MDAV}` is not for date-times yet, and {shown} is a dateTime"
+                help_ = "name it elsewhere, state its distance `equal`, or another algorithm"
+                self.error("P612", where, message, help_)
 
     def lists(self, comparison: Comparison) -> tuple[ColumnReference, ...]:
         """The columns that a parameter itself lists; they must exist."""

@@ -26,6 +26,8 @@ class ColumnFacts:
     """Its value alone identifies a row."""
     most_values: int | None = None
     """It has at most so many different values."""
+    hierarchy: str | None = None
+    """The kind of the hierarchy that is declared; `ordered`: a list of its values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from smalti.vocab.terms import (
     DELTA,
     DIFFERENTIAL_PRIVACY,
     DIMENSIONALITY,
+    DISTANCE,
     DIVERSITY,
     EPSILON,
     FRAGMENT_COLUMN,
@@ -49,11 +50,19 @@ from smalti.vocab.terms import (
     RELEASED,
     SENSITIVE,
     STATISTIC,
+    T_CLOSENESS,
     C,
     K,
     L,
 )
-from smalti.vocab.words import ALGORITHM_METHODS, ALGORITHM_NEEDS, BY_IRI, METHOD_NEEDS, PURE_MECHANISMS
+from smalti.vocab.words import (
+    ALGORITHM_METHODS,
+    ALGORITHM_NEEDS,
+    BY_IRI,
+    METHOD_NEEDS,
+    OF_ONE_COLUMN,
+    PURE_MECHANISMS,
+)
 
 _ROLES: Final = (IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE, RELEASED, PSEUDONYM)
 _STATISTICS: Final = (MEASURE, GROUP_BY)
@@ -91,6 +100,7 @@ def check_combinations(refinements: Refinements, scope: Scope) -> None:
     _check_parameters_of_columns(refinements, scope)
     _check_algorithm(refinements, scope)
     _check_words(refinements, scope)
+    _check_distances(refinements, scope)
     _check_dimensionality(refinements, scope)
     _check_l_fits_k(refinements, scope)
     _check_presence(refinements, scope)
@@ -201,6 +211,25 @@ def _check_words(refinements: Refinements, scope: Scope) -> None:
                 owner = f"the algorithm {named}" if len(algorithms) == 1 else f"none of {named}"
             help_ = f"remove it, or write the algorithm {_listed(word.algorithms)}"
             scope.findings.error("P423", refinement.place, f"{owner} has no refinement {shown}", help_)
+
+
+def _check_distances(refinements: Refinements, scope: Scope) -> None:
+    """Without t-closeness, a distance is one between the values of a column that is microaggregated."""
+    if refinements.method not in OF_ONE_COLUMN[DISTANCE]:
+        return
+    grouped = {column.iri for column in refinements.columns.get(QUASI_IDENTIFIER, ())}
+    for refinement in refinements.by_key.values():
+        if refinement.word is None or refinement.word.iri != DISTANCE:
+            continue
+        shown = quoted(refinement.shown)
+        if MDAV not in refinements.algorithms:
+            message = f"the method `{refinements.method}` has no refinement {shown}"
+            help_ = f"remove it, or write the method `{T_CLOSENESS}` or the algorithm `{MDAV}`"
+            scope.findings.error("P423", refinement.place, message, help_)
+        elif refinement.column is None or (grouped and refinement.column.iri not in grouped):
+            message = f"{shown} is of one column that is microaggregated, and here of none"
+            help_ = "write it together with `smalti:column`, a `quasi-identifier`"
+            scope.findings.error("P423", refinement.place, message, help_)
 
 
 def _check_dimensionality(refinements: Refinements, scope: Scope) -> None:

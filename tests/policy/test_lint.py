@@ -433,14 +433,24 @@ def test_means_have_no_ends_to_note() -> None:
         assert [note.code for note in lint(asked, FACTS)] == codes
 
 
-def test_microaggregation_has_no_ends_to_note_and_is_of_numbers_and_dates() -> None:
-    facts = replace(FACTS, columns=(*COLUMNS, ColumnFacts("on", datatype="date")))
+def test_microaggregation_has_no_ends_to_note_and_distances_that_fit_columns() -> None:
+    listed = ColumnFacts("size", datatype="string", hierarchy="ordered")
+    facts = replace(FACTS, columns=(*COLUMNS, ColumnFacts("on", datatype="date"), listed))
+    names = ("age", "on", "city", "size")
     asked = anonymizing(
-        algorithm="mdav",
-        quasi_identifiers=(column("age"), column("on"), column("city", 33), column("seen", 34)),
-    )
+        algorithm="mdav", quasi_identifiers=(*map(column, names), column("seen", 34)),
+    )  # fmt: skip
     assert lint(asked, facts) == ()
-    assert errors(check_dataset(asked, facts)) == [("P612", 33), ("P612", 34)]
+    assert errors(check_dataset(asked, facts)) == [("P612", 34)]
+    for name, distance, codes in (
+        ("seen", "equal", []), ("size", "ordered", []), ("size", "hierarchical", []), ("on", "ordered", []),
+        ("city", "ordered", [("P612", 31)]), ("city", "hierarchical", [("P612", 31)]),
+    ):  # fmt: skip
+        stated = anonymizing(
+            algorithm="mdav", quasi_identifiers=(column(name),),
+            parameters=(parameter("distance", Text(distance), name),),
+        )  # fmt: skip
+        assert errors(check_dataset(stated, facts)) == codes
     median = parameter("outputForm", Text("median"), "on")
     ranged = anonymizing(quasi_identifiers=(column("age"), column("on")), parameters=(median,))
     assert errors(check_dataset(ranged, facts)) == []

@@ -18,12 +18,17 @@ from smalti.transforms.microaggregation.blocks import block_of_each
 from smalti.transforms.microaggregation.coordinates import GRID_BITS, coordinates
 from smalti.transforms.microaggregation.distant import Groups, distant_groups
 from smalti.transforms.microaggregation.joining import joined
+from smalti.transforms.microaggregation.places import Places
 from smalti.transforms.problem import MISSING, FigureAttribute, Incidence, Integers, Problem
 
 NONE, RANGE, DEVIATION = Standardization
 Point = tuple[int, ...]
 Unit = tuple[Point, frozenset[int]]
 """Rows that stay together: where they are, and whom they are about; one row where each is about another."""
+
+
+def on_lines(points: Integers) -> Places:
+    return Places(points, ())
 
 
 # --- MDAV as the paper has it
@@ -88,7 +93,7 @@ def test_groups_of_rows_are_those_of_the_paper_in_each_block(rows: list[Point], 
     points = sorted(set(rows))
     weights = np.array([rows.count(point) for point in points])
     blocks = np.array_split(np.arange(len(points)), min(cut, len(points)))
-    found = distant_groups(np.array(points).T, weights, blocks, None, k)
+    found = distant_groups(on_lines(np.array(points).T), weights, blocks, None, k)
     expected = []
     for number, block in enumerate(blocks):
         units = [
@@ -115,7 +120,7 @@ def test_groups_of_respondents_are_those_of_the_paper_with_whole_tuples(
     pairs = sorted({(points.index(point), person) for point, person in rows})
     people = Incidence(*(np.array(column) for column in zip(*pairs, strict=True)))
     blocks = np.array_split(np.arange(len(points)), min(cut, len(points)))
-    found = distant_groups(np.array(points).T, weights, blocks, people, k)
+    found = distant_groups(on_lines(np.array(points).T), weights, blocks, people, k)
     expected = []
     for number, block in enumerate(blocks):
         units = [
@@ -131,7 +136,7 @@ def test_groups_of_respondents_are_those_of_the_paper_with_whole_tuples(
 def test_respondents_who_are_all_alike_are_one_group(columns: int) -> None:
     people = Incidence(np.zeros(9, np.int64), np.arange(9))
     points = np.zeros((columns, 1), np.int64)
-    found = distant_groups(points, np.array([12]), [np.array([0])], people, 3)
+    found = distant_groups(on_lines(points), np.array([12]), [np.array([0])], people, 3)
     assert (found.groups.tolist(), found.rows.tolist(), found.blocks.tolist()) == ([0], [12], [0])
 
 
@@ -311,7 +316,8 @@ def test_coordinates_are_those_of_standardised_values(
         low = min(held, default=0)
         widths.append(Fraction(extent * (1 + (None in column))) / unit)
         exact.append([Fraction(-extent if value is None else value - low) / unit for value in column])
-    found = coordinates(attributes, np.array(codes).T, np.ones(len(rows), np.int64), standardization)
+    ones = np.ones(len(rows), np.int64)
+    found = coordinates(attributes, np.array(codes).T, ones, standardization).lines
     widest, grid = max(widths), Fraction(1 << GRID_BITS)
     steps = Fraction(1) if standardization is NONE and widest <= grid else grid / widest
     for ours, column in zip(found.tolist(), exact, strict=True):
@@ -321,7 +327,7 @@ def test_coordinates_are_those_of_standardised_values(
 
 def test_values_without_standardisation_are_taken_as_they_are() -> None:
     problem = problem_of([(3, 100), (5, None), (10, 300)], 1)
-    found = coordinates(problem.attributes, problem.codes, problem.weights, NONE)
+    found = coordinates(problem.attributes, problem.codes, problem.weights, NONE).lines
     assert np.diff(found[0]).tolist() == [2, 5]
     assert np.diff(found[1]).tolist() == [-200, 400]
 
@@ -329,7 +335,7 @@ def test_values_without_standardisation_are_taken_as_they_are() -> None:
 def test_decimals_count_alike_in_all_columns() -> None:
     tenths = FigureAttribute(np.zeros(3, np.int64), Figure.MEAN, np.array([10, 25]), 1, 1, False)
     units = FigureAttribute(np.zeros(3, np.int64), Figure.MEAN, np.array([1, 3]), 0, 0, False)
-    found = coordinates([tenths, units], np.array([[1, 1], [2, 2]]), np.ones(2, np.int64), NONE)
+    found = coordinates([tenths, units], np.array([[1, 1], [2, 2]]), np.ones(2, np.int64), NONE).lines
     assert np.diff(found).tolist() == [[15], [20]]
 
 
@@ -337,7 +343,8 @@ def test_decimals_count_alike_in_all_columns() -> None:
 def test_standardised_columns_of_one_shape_are_alike(standardization: Standardization) -> None:
     rows = [(1, 1000), (2, 2000), (4, 4000), (9, 9000)]
     problem = problem_of(rows, 1)
-    first, second = coordinates(problem.attributes, problem.codes, problem.weights, standardization)
+    found = coordinates(problem.attributes, problem.codes, problem.weights, standardization)
+    first, second = found.lines
     assert np.abs(first - second).max() <= 1
     assert int(first[-1] - first[0]) in range((1 << GRID_BITS) - 1, (1 << GRID_BITS) + 1)
     share = (first - first[0]) / (1 << GRID_BITS)
@@ -347,7 +354,7 @@ def test_standardised_columns_of_one_shape_are_alike(standardization: Standardiz
 def test_products_of_rows_and_squares_fit_for_many_rows() -> None:
     attribute = FigureAttribute(np.zeros(3, np.int64), Figure.MEAN, np.array([0, 10**18]), 0, 0, False)
     rows = np.array([1 << 34, 1 << 34])
-    found = coordinates([attribute] * 8, np.array([[1] * 8, [2] * 8]), rows, DEVIATION)
+    found = coordinates([attribute] * 8, np.array([[1] * 8, [2] * 8]), rows, DEVIATION).lines
     widest = int(np.ptp(found[0]))
     assert widest > 1
     assert int(rows.sum()) * 8 * widest * widest < 1 << 63
@@ -358,9 +365,9 @@ def test_products_of_rows_and_squares_fit_for_many_rows() -> None:
 
 def test_blocks_have_equal_shares_along_the_widest_column() -> None:
     points = np.array([[0, 1, 2, 3, 100, 101, 102, 103], [0, 9, 0, 9, 0, 9, 0, 9]])
-    blocks = block_of_each(points, 4, lambda blocks: np.ones(int(blocks.max()) + 1, bool))
+    blocks = block_of_each(on_lines(points), 4, lambda blocks: np.ones(int(blocks.max()) + 1, bool))
     assert blocks.tolist() == [0, 1, 0, 1, 2, 3, 2, 3]
-    blocks = block_of_each(points, 3, lambda blocks: np.ones(int(blocks.max()) + 1, bool))
+    blocks = block_of_each(on_lines(points), 3, lambda blocks: np.ones(int(blocks.max()) + 1, bool))
     assert np.bincount(blocks).tolist() == [2, 3, 3]
 
 
@@ -370,9 +377,9 @@ def test_what_has_a_side_that_misses_a_requirement_is_not_cut() -> None:
     def meets(blocks: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         return np.bincount(blocks) >= 3
 
-    assert block_of_each(points, 4, meets).tolist() == [0] * 4 + [1] * 4
-    assert block_of_each(points, 100, meets).tolist() == [0] * 4 + [1] * 4
-    assert block_of_each(points[:, :5], 2, meets).tolist() == [0] * 5
+    assert block_of_each(on_lines(points), 4, meets).tolist() == [0] * 4 + [1] * 4
+    assert block_of_each(on_lines(points), 100, meets).tolist() == [0] * 4 + [1] * 4
+    assert block_of_each(on_lines(points[:, :5]), 2, meets).tolist() == [0] * 5
 
 
 @settings(max_examples=examples(60), deadline=None)

@@ -58,6 +58,7 @@ from smalti.vocab.words import (
     BY_IRI,
     METHOD_NEEDS,
     METHODS,
+    OF_ONE_COLUMN,
     WORDS,
     Kind,
     Scope,
@@ -268,6 +269,7 @@ def _of_method(method: str) -> Schema:
     rules = [
         _without([term for term in others if unfit(method, term) == code], code) for code in ("P409", UNFIT)
     ]
+    rules.append(_without([BY_IRI[iri] for iri, those in OF_ONE_COLUMN.items() if method in those], UNFIT))
     rules.append(coded("P431", {"not": _contains(BY_IRI[ALGORITHM], rightOperand={"enum": unable})}))
     for needed in METHOD_NEEDS[method]:
         code = NEED_CODES.get(needed[0], NEED_DEFAULT)

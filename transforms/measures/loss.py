@@ -15,10 +15,12 @@ from smalti.transforms.measures.logarithms import logarithms
 from smalti.transforms.problem import (
     MISSING,
     Attribute,
+    CategoricalAttribute,
     FigureAttribute,
     Flags,
     HierarchicalAttribute,
     Integers,
+    NominalAttribute,
     RegionAttribute,
 )
 from smalti.transforms.values.by_class import distinct_codes
@@ -117,7 +119,8 @@ class LabelledColumn:
     @property
     def exact_rows(self) -> int:
         """Published rows whose label says one value; a missing one, a figure or a region is none."""
-        if self.level or isinstance(self.attribute, FigureAttribute | RegionAttribute):
+        figures = FigureAttribute | NominalAttribute | CategoricalAttribute
+        if self.level or isinstance(self.attribute, figures | RegionAttribute):
             return 0
         owners, codes = distinct_codes(self.codes[self.kept], self.parts[self.kept])
         count = len(self._of_part)

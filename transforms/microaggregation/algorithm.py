@@ -8,9 +8,9 @@ import numpy as np
 
 from smalti.transforms.base import MICROAGGREGATION
 from smalti.transforms.microaggregation.blocks import block_of_each
-from smalti.transforms.microaggregation.coordinates import coordinates, exact_numbers
+from smalti.transforms.microaggregation.coordinates import coordinates, exact_numbers, is_on_a_line
 from smalti.transforms.microaggregation.distant import Groups, distant_groups, in_blocks
-from smalti.transforms.microaggregation.joining import added, joined
+from smalti.transforms.microaggregation.joining import Held, added, joined
 from smalti.transforms.microaggregation.line import best_groups, earliest_ends, latest_begins
 from smalti.transforms.mondrian.algorithm import Algorithm, Generalised, Portions
 from smalti.transforms.mondrian.cuts import Table
@@ -36,10 +36,10 @@ class Microaggregation(Algorithm):
 def microaggregated(problem: Problem) -> Portions | None:
     """Groups of near rows; None if even the whole table misses a requirement.
 
-    One column is grouped in the best way (`line`), several by MDAV (`distant`); in each block by itself
-    where the policy asks for several. Groups that miss a requirement beside k are put together (`joining`).
-    Columns are as far apart as their standardised values are (`coordinates`). Centres and errors are
-    by rows, sizes by respondents.
+    One column on a line is grouped in the best way (`line`), all others by MDAV (`distant`); in each block
+    by itself where the policy asks for several. Groups that miss a requirement beside k are put together
+    (`joining`). Columns are as far apart as their standardised values are (`coordinates`). Centres and
+    errors are by rows, sizes by respondents.
 
     Args:
         problem: its tuples are atoms, in their canonical order; several may have the same codes, and stand
@@ -68,7 +68,7 @@ class _Grouping:
         self._item_of[order] = np.cumsum(new) - 1
         self._codes = problem.codes[order[new]]
         self._rows = added(problem.weights, self._item_of, len(self._codes))
-        self._points = coordinates(
+        self._places = coordinates(
             problem.attributes, self._codes, self._rows, problem.grouping_terms.standardization
         )
         self._people = problem.respondents and Incidence(
@@ -78,17 +78,20 @@ class _Grouping:
     def portions(self) -> Portions:
         blocks, most = np.zeros(len(self._codes), np.int64), self._problem.grouping_terms.blocks
         if most > 1:
-            blocks = block_of_each(self._points, most, self._whole_items_meet)
+            blocks = block_of_each(self._places, most, self._whole_items_meet)
         groups = self._groups(blocks)
         count = len(groups.blocks)
         counts = added(groups.rows, groups.groups, count)
-        totals = added(self._points[:, groups.items] * groups.rows, groups.groups, count)
+        totals = added(self._places.lines[:, groups.items] * groups.rows, groups.groups, count)
+        held = Held(
+            self._places.levels[:, groups.items], self._places.squared_steps, groups.rows, groups.groups
+        )
         portions = self._of_atoms(groups)
 
         def meets(classes: Integers) -> Flags:
             return meets_requirements(self._problem, _renamed(portions, classes))
 
-        return _renamed(portions, joined(totals, counts, groups.blocks, meets))
+        return _renamed(portions, joined(totals, counts, groups.blocks, meets, held))
 
     def _whole_items_meet(self, blocks: Integers) -> Flags:
         whole = np.arange(len(self._item_of))
@@ -99,8 +102,8 @@ class _Grouping:
         """The groups of all blocks."""
         order = np.argsort(block_of, kind="stable")
         blocks = np.split(order, np.flatnonzero(np.diff(block_of[order])) + 1)
-        if len(self._problem.attributes) > 1:
-            return distant_groups(self._points, self._rows, blocks, self._people, self._k)
+        if len(self._problem.attributes) > 1 or not is_on_a_line(self._problem.attributes[0]):
+            return distant_groups(self._places, self._rows, blocks, self._people, self._k)
         parts = [(number, group) for number, items in enumerate(blocks) for group in self._on_a_line(items)]
         items, rows = (np.concatenate(column) for column in zip(*(g for _, g in parts), strict=True))
         groups = np.repeat(np.arange(len(parts)), [len(items) for _, (items, _) in parts])

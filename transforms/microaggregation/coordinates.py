@@ -12,14 +12,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from smalti.errors import InternalError
 from smalti.transforms.base import Standardization
+from smalti.transforms.microaggregation.places import Places, Tree
 from smalti.transforms.problem import (
     MISSING,
     Attribute,
+    CategoricalAttribute,
     FigureAttribute,
     Integers,
-    OrderedAttribute,
-    UnorderedAttribute,
+    NominalAttribute,
 )
 
 GRID_BITS: Final = 20
@@ -65,15 +67,47 @@ class _Line:
         return places[codes]
 
 
+@dataclass(frozen=True, slots=True)
+class _Branches:
+    """One column of categories: 1 is the distance of two values of which only the root has both."""
+
+    nodes: Integers
+    """Shape (levels, tuples): without the root."""
+    unit: Fraction
+    """As of lines."""
+
+    @property
+    def width(self) -> Fraction:
+        """In units of all columns; a missing value is as far from all others as any."""
+        return 1 / self.unit
+
+    def on_grid(self, steps: Fraction) -> Tree:
+        """The same in whole squared steps: their sums are the squares of distances."""
+        height = len(self.nodes)
+        squared = (steps / self.unit / height) ** 2
+        # The first i + 1 odd numbers add up to the square of i + 1.
+        return Tree(self.nodes, tuple(int(squared * (2 * level + 1)) for level in range(height)))
+
+
+def is_on_a_line(attribute: Attribute) -> bool:
+    """Whether values are as far apart as numbers: their own, or their places in a list."""
+    if isinstance(attribute, CategoricalAttribute):
+        return attribute.places is not None
+    return isinstance(attribute, FigureAttribute)
+
+
 def coordinates(
     attributes: Sequence[Attribute], codes: Integers, rows: Integers, standardization: Standardization
-) -> Integers:
+) -> Places:
     """The place of each tuple, in whole steps of one grid for all columns.
 
     Numbers are divided by what the standardisation says, then by one step, and rounded. The widest column
     has 2 ** 20 steps, or fewer where rows times columns exceed some millions; without standardisation a
-    step is a unit of the columns wherever that gives no more. A standard deviation is by rows. A missing
-    value lies as far below the least value as the greatest lies above it.
+    step is a unit of the columns, or a power of two is, wherever that gives no more. A standard deviation
+    is by rows. A missing value lies as far below the least value as the greatest lies above it.
+
+    Categories are at most 1 apart, and are divided by their standard deviation alone: its square is half
+    of the mean squared distance of two rows, which for numbers is the same. A missing one is 1 from others.
 
     Args:
         attributes: of the columns.
@@ -82,21 +116,32 @@ def coordinates(
         standardization: of all columns.
 
     Returns:
-        Shape (attributes, tuples); around 0. All rows times the square of a distance is less than 2 ** 63.
+        Lines are around 0. All rows times the square of a distance is less than 2 ** 63.
     """
     finest = max((a.places for a in attributes if isinstance(a, FigureAttribute)), default=0)
+    columns = [*zip(attributes, codes.T, strict=True)]
     lines = [
-        _line(attribute, column, rows, standardization, finest)
-        for attribute, column in zip(attributes, codes.T, strict=True)
+        (_line(attribute, column, rows, standardization, finest), column)
+        for attribute, column in columns
+        if is_on_a_line(attribute)
     ]
-    widest = max(line.width for line in lines)
-    steps = Fraction(1 << _grid_bits(int(rows.sum()), len(lines)))
-    is_verbatim = standardization is Standardization.NONE and widest <= steps
-    steps = Fraction(1) if is_verbatim else steps / widest
-    places = np.stack([line.on_grid(column, steps) for line, column in zip(lines, codes.T, strict=True)])
+    branches = [
+        _branches(attribute, column, rows, standardization, finest)
+        for attribute, column in columns
+        if not is_on_a_line(attribute)
+    ]
+    widest = max(*(line.width for line, _ in lines), *(each.width for each in branches), Fraction(0))
+    steps = Fraction(1 << _grid_bits(int(rows.sum()), len(columns)))
+    if standardization is not Standardization.NONE or widest > steps:
+        steps /= widest
+    else:
+        # Squares of parts of a unit have to be whole steps, too.
+        steps = Fraction(1 << (int(steps / widest).bit_length() - 1)) if branches else Fraction(1)
+    places = np.zeros((len(lines), len(codes)), np.int64)
+    for number, (line, column) in enumerate(lines):
+        places[number] = line.on_grid(column, steps)
     middle = (places.min(axis=1) + places.max(axis=1)) // 2
-    around: Integers = places - middle[:, np.newaxis]
-    return around
+    return Places(places - middle[:, np.newaxis], tuple(each.on_grid(steps) for each in branches))
 
 
 def exact_numbers(attribute: Attribute, codes: Integers) -> list[int]:
@@ -108,7 +153,7 @@ def exact_numbers(attribute: Attribute, codes: Integers) -> list[int]:
 
 def _occurring(attribute: Attribute, codes: Integers) -> tuple[Numbers, int, int]:
     """By code, from 1, the value; and the least and the greatest that occur."""
-    numbers = _numbers(attribute, int(codes.max(initial=MISSING)))
+    numbers = _numbers(attribute)
     present = codes[codes != MISSING]
     if not len(present):
         return numbers, 0, 0
@@ -116,14 +161,12 @@ def _occurring(attribute: Attribute, codes: Integers) -> tuple[Numbers, int, int
     return numbers, int(held.min()), int(held.max())
 
 
-def _numbers(attribute: Attribute, largest: int) -> Numbers:
+def _numbers(attribute: Attribute) -> Numbers:
     if isinstance(attribute, FigureAttribute):
         return attribute.numbers
-    if isinstance(attribute, OrderedAttribute):
-        return attribute.positions[1:]
-    if isinstance(attribute, UnorderedAttribute):
-        return np.arange(max(largest, attribute.size), dtype=np.int64)
-    return np.arange(attribute.nodes.shape[1] - 1, dtype=np.int64)
+    if isinstance(attribute, CategoricalAttribute) and attribute.places is not None:
+        return attribute.places
+    raise InternalError("numbers were asked for of a column that has none")
 
 
 def _line(
@@ -137,9 +180,41 @@ def _line(
         case Standardization.STANDARD_DEVIATION:
             unit = _deviation(numbers, codes, rows)
         case Standardization.NONE:
-            places = attribute.places if isinstance(attribute, FigureAttribute) else finest
+            places = attribute.places if isinstance(attribute, FigureAttribute) else 0
             unit = Fraction(1, 10 ** (finest - places))
     return _Line(numbers, extent, bool((codes == MISSING).any()), unit)
+
+
+def _branches(
+    attribute: Attribute, codes: Integers, rows: Integers, standardization: Standardization, finest: int
+) -> _Branches:
+    if isinstance(attribute, CategoricalAttribute):
+        nodes = np.stack([attribute.nodes[level][codes] for level in range(len(attribute.nodes) - 1)])
+    elif isinstance(attribute, NominalAttribute):
+        nodes = codes[np.newaxis]
+    else:
+        raise InternalError("categories were asked for of a column that has none")
+    match standardization:
+        case Standardization.RANGE:
+            unit = Fraction(1)
+        case Standardization.STANDARD_DEVIATION:
+            present = codes != MISSING
+            unit = _deviation_of_nodes(nodes[:, present], rows[present])
+        case Standardization.NONE:
+            unit = Fraction(1, 10**finest)
+    return _Branches(nodes, unit)
+
+
+def _deviation_of_nodes(nodes: Integers, rows: Integers) -> Fraction:
+    """The root of half the mean squared distance of two rows; 1 where all are equal."""
+    count, spread = int(rows.sum()), 0
+    for level, numbers in enumerate(nodes):
+        of_node = np.zeros(int(numbers.max(initial=0)) + 1, np.int64)
+        np.add.at(of_node, numbers, rows)
+        spread += (2 * level + 1) * (count**2 - sum(n * n for n in of_node[of_node > 0].tolist()))
+    if spread <= 0:
+        return Fraction(1)
+    return Fraction(isqrt(spread << (_ROOT_BITS - 1)), len(nodes) * count << (_ROOT_BITS // 2))
 
 
 def _deviation(numbers: Numbers, codes: Integers, rows: Integers) -> Fraction:

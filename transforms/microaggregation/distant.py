@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from smalti.transforms.microaggregation.places import Places
 from smalti.transforms.problem import Incidence, Integers
 
 _CELLS: Final = 1 << 16
@@ -119,7 +121,7 @@ class People:
 
 
 def distant_groups(
-    points: Integers, rows: Integers, blocks: Sequence[Integers], people: Incidence | None, k: int
+    places: Places, rows: Integers, blocks: Sequence[Integers], people: Incidence | None, k: int
 ) -> Groups:
     """Groups of k respondents each; of each block the last one has what is left.
 
@@ -130,7 +132,7 @@ def distant_groups(
     few may be left for the last one.
 
     Args:
-        points: shape (columns, tuples), in the canonical order of the tuples (`coordinates`).
+        places: of the tuples (`coordinates`).
         rows: of each tuple.
         blocks: the tuples of each, ascending.
         people: who is in which tuples; None: each row is another person.
@@ -138,7 +140,7 @@ def distant_groups(
     """
     pieces: list[tuple[Integers, ...]] = []
     for first, some in _side_by_side(blocks):
-        search = _Search(points, rows, some, people)
+        search = _Search(places, rows, some, people)
         pieces += [(first + block, turn, items, taken) for block, turn, items, taken in search.groups(k)]
     block, turn, items, taken = (np.concatenate(column) for column in zip(*pieces, strict=True))
     order = np.lexsort((items, turn, block))
@@ -166,19 +168,27 @@ class _Search:
     """The tuples of some blocks that are left, beside each other; some that are gone may be among them."""
 
     def __init__(
-        self, points: Integers, rows: Integers, blocks: Sequence[Integers], people: Incidence | None
+        self, places: Places, rows: Integers, blocks: Sequence[Integers], people: Incidence | None
     ) -> None:
         self._names = np.full((len(blocks), max(map(len, blocks))), -1)
         """By block: its tuples; -1 where there are no more."""
         for number, items in enumerate(blocks):
             self._names[number, : len(items)] = items
         self._left = np.where(self._names < 0, 0, rows[self._names])
-        self._points = points[:, self._names]
+        self._points = places.lines[:, self._names]
+        self._steps = places.squared_steps
+        self._nodes = _numbered_by_block(places.levels, blocks, self._names)
+        """Of each level of trees, by block and tuple."""
         self._places = np.where(self._names < 0, -1, np.arange(self._names.shape[1]))
         self._crowd: Crowd = (
             Rows(self._left) if people is None else People(self._left, in_blocks(people, blocks, len(rows)))
         )
         self._totals = (self._points * self._left).sum(axis=2)
+        self._below = np.zeros(self._nodes.shape, np.int64)
+        """How many rows are left below each node."""
+        here = np.arange(len(blocks))[:, np.newaxis]
+        for nodes, below in zip(self._nodes, self._below, strict=True):
+            np.add.at(below, (here, nodes), self._left)
         self._counts = self._left.sum(axis=1)
         self._turn = 0
         self._found: list[tuple[Integers, Integers, Integers, Integers]] = []
@@ -186,16 +196,15 @@ class _Search:
     def groups(self, k: int) -> list[tuple[Integers, Integers, Integers, Integers]]:
         """All groups, in pieces: for each tuple in one its block, the group's turn, the tuple, its rows."""
         while len(blocks := np.flatnonzero(self._crowd.people >= 3 * k)):
-            points = self._farthest(blocks, self._from_centre(blocks))
-            distances = self._distances(blocks, points)
+            distances = self._distances(blocks, self._farthest(blocks, self._from_centre(blocks)))
             self._around(blocks, distances, k)
             still = np.flatnonzero(self._crowd.people[blocks] >= k)
-            points = self._farthest(blocks[still], distances[still])
-            self._around(blocks[still], self._distances(blocks[still], points), k)
+            far = self._farthest(blocks[still], distances[still])
+            self._around(blocks[still], self._distances(blocks[still], far), k)
             self._compact()
         blocks = np.flatnonzero(self._crowd.people >= 2 * k)
-        points = self._farthest(blocks, self._from_centre(blocks))
-        self._around(blocks, self._distances(blocks, points), k)
+        far = self._farthest(blocks, self._from_centre(blocks))
+        self._around(blocks, self._distances(blocks, far), k)
         self._note(np.arange(len(self._left)), self._left)
         return self._found
 
@@ -206,21 +215,26 @@ class _Search:
         for points, totals in zip(self._points, self._totals, strict=True):
             held = points[blocks]
             scores += (counts * held - 2 * totals[blocks, np.newaxis]) * held
+        # The centre lies on the axis of each node as far as the share of the rows that are below it.
+        for steps, nodes, below in zip(self._steps, self._nodes, self._below, strict=True):
+            scores -= steps * np.take_along_axis(below[blocks], nodes[blocks], axis=1)
         return scores
 
-    def _distances(self, blocks: Integers, points: Integers) -> Integers:
+    def _distances(self, blocks: Integers, from_: Integers) -> Integers:
+        """By block and tuple the squared distance from one of them in each block."""
         distances = np.zeros((len(blocks), self._names.shape[1]), np.int64)
-        for held, point in zip(self._points, points, strict=True):
-            apart = held[blocks] - point[:, np.newaxis]
+        for points in self._points:
+            apart = points[blocks] - points[blocks, from_][:, np.newaxis]
             apart *= apart
             distances += apart
+        for steps, nodes in zip(self._steps, self._nodes, strict=True):
+            distances += steps * (nodes[blocks] != nodes[blocks, from_][:, np.newaxis])
         return distances
 
     def _farthest(self, blocks: Integers, distances: Integers) -> Integers:
-        """The point of each block that is farthest, of those that are left."""
-        far = np.where(self._left[blocks] > 0, distances, -_NONE)
-        points: Integers = self._points[:, blocks, far.argmax(axis=1)]
-        return points
+        """The tuple of each block that is farthest, of those that are left."""
+        far: Integers = np.where(self._left[blocks] > 0, distances, -_NONE).argmax(axis=1)
+        return far
 
     def _around(self, blocks: Integers, distances: Integers, k: int) -> None:
         if not len(blocks):
@@ -233,6 +247,8 @@ class _Search:
         which, places = np.nonzero(taken)
         for points, totals in zip(self._points, self._totals, strict=True):
             np.subtract.at(totals, blocks[which], points[blocks[which], places] * taken[which, places])
+        for nodes, below in zip(self._nodes, self._below, strict=True):
+            np.subtract.at(below, (blocks[which], nodes[blocks[which], places]), taken[which, places])
         self._note(blocks, taken)
 
     def _note(self, blocks: Integers, taken: Integers) -> None:
@@ -252,6 +268,16 @@ class _Search:
             np.take_along_axis(each, kept, axis=1) for each in (self._names, self._left, self._places)
         )
         self._points = np.take_along_axis(self._points, kept[np.newaxis], axis=2)
+        self._nodes = np.take_along_axis(self._nodes, kept[np.newaxis], axis=2)
+
+
+def _numbered_by_block(levels: Integers, blocks: Sequence[Integers], names: Integers) -> NDArray[np.int32]:
+    """Of each level, by block and tuple, the node; numbered from 0 in each block."""
+    numbered = np.zeros((len(levels), *names.shape), np.int32)
+    for nodes, level in zip(numbered, levels, strict=True):
+        for number, items in enumerate(blocks):
+            nodes[number, : len(items)] = np.unique(level[items], return_inverse=True)[1].reshape(-1)
+    return numbered
 
 
 def in_blocks(people: Incidence, blocks: Sequence[Integers], tuples: int) -> list[Incidence]:

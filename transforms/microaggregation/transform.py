@@ -17,7 +17,7 @@ from smalti.transforms.plan_fields import LEFT_OUT_AT_DEFAULT
 from smalti.vocab import terms
 
 MOST_COMBINATIONS: Final = 1 << 16
-"""Different combinations of several quasi-identifiers in a block; the effort grows with their square."""
+"""Different combinations of quasi-identifiers in a block; the effort grows with their square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Microaggregated(Transform):
 
     @property
     def most_combinations(self) -> int | None:
-        return MOST_COMBINATIONS * self.blocks if len(self.quasi_identifier_columns) > 1 else None
+        return MOST_COMBINATIONS * self.blocks
 
     @classmethod
     def of(cls, asked: Asked) -> Self:

@@ -19,6 +19,7 @@ TEXT_LIST: Final = pa.large_list(pa.large_string())
 _RANGE: Final = r"(?s)^\[(?P<low>[^\[\]|]+?)\.\.(?P<high>[^\[\]|]+)(?P<end>\|?)\]$"
 _ITEM: Final = r"(?:[^\\|{}]|\\[\\|{}])+"
 _FIGURE: Final = r"(?s)^\[~(?P<figure>[^\[\]|]+)(?P<end>\|?)\]$"
+_CATEGORY: Final = re.compile(r"\[~((?:[^\\|\[\]]|\\[\\|\[\]])*)(\|?)\]", re.DOTALL)
 _SET: Final = re.compile(rf"\{{({_ITEM}(?:\|{_ITEM})*)(\|?)\}}", re.DOTALL)
 _PREFIX: Final = re.compile(r"\[(.*)\*(\|?)\]", re.DOTALL)
 _PIECE: Final = re.compile(r"\\(.)|(\|)|([^\\|]+)", re.DOTALL)
@@ -59,7 +60,7 @@ class TextPrefixes:
 
 @dataclass(frozen=True, slots=True)
 class FigureTexts:
-    """The figures of classes."""
+    """The figures of classes, or the values that stand for them."""
 
     texts: pa.Array
     """Large strings; each has the lexical form of one datatype where `check_values` says so."""
@@ -85,6 +86,33 @@ def read_figures(labels: pa.Array) -> FigureTexts:
         raise ValueFormError
     figure, end = (pc.struct_field(parts, name) for name in ("figure", "end"))
     return FigureTexts(figure.cast(pa.large_string()), pc.equal(end, "|"))
+
+
+def read_categories(labels: pa.Array) -> FigureTexts:
+    r"""The values of the labels of a column that is published as modes or medoids.
+
+    Args:
+        labels: large strings, none of them missing or empty.
+
+    Raises:
+        ValueFormError: some label is not of the grammar.
+
+    >>> found = read_categories(pa.array(["[~a|]", r"[~b\|\]c]"], pa.large_string()))
+    >>> found.texts.to_pylist(), found.or_missing.to_pylist()
+    (['a', 'b|]c'], [True, False])
+    """
+    read = [_CATEGORY.fullmatch(label) for label in labels.to_pylist()]
+    held = [match for match in read if match is not None]
+    if len(held) < len(read):
+        raise ValueFormError
+    return FigureTexts(
+        pa.array([_PIECE.sub(_unescaped, match[1]) for match in held], pa.large_string()),
+        pa.array([match[2] == "|" for match in held], pa.bool_()),
+    )
+
+
+def _unescaped(piece: re.Match[str]) -> str:
+    return piece[1] or piece[0]
 
 
 def read_ranges(labels: pa.Array) -> RangeTexts:

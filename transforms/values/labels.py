@@ -11,13 +11,15 @@ r"""The labels of generalised values: one grammar, for every engine and output f
 ``[a*|]``             the same, or missing
 ``[~37.5]``           numbers, dates, where the policy asks for a mean or a median (`figures`): the class's
 ``[~37.5|]``          the same; some values are missing
+``[~a]``              categories, where the policy asks for a mode or a medoid (`representatives`)
+``[~a|]``             the same; some values are missing
 ``node``              of a column with a hierarchy: any value of this node; the root also covers missing
 ``{node|node|}``      any value of one of these nodes, or missing
 ====================  =======================================================================
 
 Inside braces ``\``, ``|``, ``{`` and ``}`` are written with a backslash before them. A single string
-that begins with ``[``, ``{`` or ``\`` is written with a backslash before it. So each published
-text can be read in one way only.
+that begins with ``[``, ``{`` or ``\`` is written with a backslash before it. In a category after ``~``
+they are ``\``, ``|``, ``[`` and ``]`` that have one. So each published text can be read in one way only.
 """
 
 import numpy as np
@@ -28,10 +30,12 @@ from smalti.errors import InternalError
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import (
     MISSING,
+    CategoricalAttribute,
     FigureAttribute,
     Flags,
     HierarchicalAttribute,
     Integers,
+    NominalAttribute,
     PrefixedAttribute,
     RowWeights,
 )
@@ -39,6 +43,7 @@ from smalti.transforms.values.by_class import class_ends, distinct_codes, extrem
 from smalti.transforms.values.figures import figure_labels
 from smalti.transforms.values.hierarchy import Hierarchy
 from smalti.transforms.values.prefixes import common_prefixes, prefix_labels
+from smalti.transforms.values.representatives import representative_labels
 from smalti.transforms.values.texts import Codebook
 
 _TEXT = pa.large_string()
@@ -112,14 +117,17 @@ def class_labels(
         classes: the class of each tuple, numbered from 0 without gaps.
         weights: of the rows of tuples; needed for figures.
     """
+    if isinstance(book.attribute, FigureAttribute | NominalAttribute | CategoricalAttribute):
+        if weights is None:
+            raise InternalError("figures of classes were asked for without the weights of their rows")
+        if isinstance(book.attribute, FigureAttribute):
+            return figure_labels(book.attribute, codes, classes, weights).cast(pa.string())
+        labels = representative_labels(book.attribute, book.texts, codes, classes, weights)
+        return labels.cast(pa.string())
     if book.hierarchy is not None:
         return node_labels(book, codes, classes).cast(pa.string())
     if isinstance(book.attribute, PrefixedAttribute):
         return _class_prefixes(book.texts, codes, classes).cast(pa.string())
-    if isinstance(book.attribute, FigureAttribute):
-        if weights is None:
-            raise InternalError("figures of classes were asked for without the weights of their rows")
-        return figure_labels(book.attribute, codes, classes, weights).cast(pa.string())
     of_kind = _class_sets if book.datatype is Datatype.STRING else _class_ranges
     return of_kind(book.texts, codes, classes).cast(pa.string())
 

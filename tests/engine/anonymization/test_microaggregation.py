@@ -14,11 +14,10 @@ from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shell import smalti
-from tables import HEADER, Made, People, classes, is_diverse, make, people, write_csv
+from tables import HEADER, TYPES, Made, People, classes, is_diverse, make, people, write_csv
 
 from smalti.engine.anonymization.explain import explain
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.plan.hierarchies import Calendar, DeclaredHierarchy
 from smalti.engine.plan.plan import OutputFormat, Plan
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.plan.serialize import plan_to_json
@@ -203,7 +202,6 @@ def test_the_verifier_refuses_other_groups(
 @pytest.mark.parametrize(
     ("columns", "words", "problem"),
     [
-        (("age", "city"), {}, "microaggregation of texts is not implemented yet: `city`"),
         (("age",), {"outputForm.age": "range"}, "the output form of `age` is `range`"),
         (("age",), {"labelBounds.age": "region"}, "`smalti:labelBounds` is `region`"),
         (("age",), {"suppressionLimit": "0.1"}, "`smalti:suppressionLimit` is not implemented yet"),
@@ -217,13 +215,17 @@ def test_what_microaggregation_does_not_do_is_refused_by_name(
     assert not (tmp_path / "run" / "out.csv").exists()
 
 
-def test_a_column_with_a_hierarchy_is_refused(tmp_path: Path) -> None:
-    by_month = DeclaredHierarchy(Calendar(("month", "year")))
-    with pytest.raises(SmaltiError, match="columns with a hierarchy is not implemented yet: `born`"):
-        make(
-            LOCAL, some_people(), tmp_path / "run", words=MDAV, quasi_identifiers=NUMBERS,
-            hierarchies={"born": by_month},
-        )  # fmt: skip
+def test_date_times_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TYPES, "born", "dateTime")
+    table = some_people()
+    rows = [[*row[:3], f"{row[3]}T10:00", *row[4:]] for row in table.rows]
+    with pytest.raises(SmaltiError, match="microaggregation of date-times is not implemented yet: `born`"):
+        make(LOCAL, replace(table, rows=rows), tmp_path / "run", words=MDAV, quasi_identifiers=NUMBERS)
+    equal = {**MDAV, "distance.born": "equal"}
+    folder = tmp_path / "equal"
+    found = make(LOCAL, replace(table, rows=rows), folder, words=equal, quasi_identifiers=NUMBERS)
+    assert found is not None
+    assert verified(found.plan, folder).k == 5
 
 
 def test_first_cuts_from_a_sample_are_refused(tmp_path: Path) -> None:
