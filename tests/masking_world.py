@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.masking.execute import Places, execute
-from smalti.engine.masking.mechanisms import Secrets
 from smalti.engine.masking.plan import MaskingPlan
 from smalti.engine.masking.recheck import masked_output
 from smalti.engine.plan.hierarchies import Calendar, DeclaredHierarchy
@@ -44,6 +43,7 @@ from smalti.engine.plan.plan import (
     Write,
 )
 from smalti.engine.tables.sources import bind
+from smalti.engine.techniques.mechanisms import Secrets
 from smalti.engine.verify.masked import MaskedCount, verify_masked
 from smalti.engine.verify.read import Original, Output
 from smalti.transforms.base import Datatype

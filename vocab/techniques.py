@@ -1,23 +1,42 @@
-"""What the single techniques do not protect from; none of them is a privacy model.
+"""What the single techniques do not protect from, and which of them stand beside a privacy model.
 
-Checks, plans, certificates and the documentation say it in these words.
+None of them is a privacy model. Checks, plans, certificates and the documentation say what they do not
+protect from in these words.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from smalti.vocab.terms import (
     ATTRIBUTE_SUPPRESSION,
+    BOTTOM_CODE,
     BOTTOM_CODING,
     CELL_SUPPRESSION,
     GENERALIZATION,
     GLOBAL_RECODING,
+    INCOGNITO,
+    INTERVAL_WIDTH,
+    INTERVALS,
+    IRI,
+    K_ANONYMITY,
+    L_DIVERSITY,
+    LEVEL,
     MDAV,
+    MINIMUM_FREQUENCY,
+    MONDRIAN,
     NOISE_ADDITION,
+    NOISE_DISTRIBUTION,
+    NOISE_SCALE,
+    OUTPUT_FORM,
     PSEUDONYMIZATION,
+    QUASI_IDENTIFIER,
     RECORD_SUPPRESSION,
     SAMPLING,
+    SENSITIVE,
+    T_CLOSENESS,
+    TOP_CODE,
     TOP_CODING,
 )
 
@@ -47,3 +66,50 @@ _NOT_COVERED: Final = {
 }
 NOT_COVERED: Final[Mapping[str, str]] = MappingProxyType(_NOT_COVERED)
 """By technique, what it does not protect from."""
+
+
+CODING: Final = "top- or bottom-coding"
+TECHNIQUE_OF: Final[Mapping[IRI, str]] = MappingProxyType({
+    TOP_CODE: CODING,
+    BOTTOM_CODE: CODING,
+    LEVEL: GENERALIZATION,
+    INTERVAL_WIDTH: GLOBAL_RECODING,
+    INTERVALS: GLOBAL_RECODING,
+    NOISE_SCALE: NOISE_ADDITION,
+    NOISE_DISTRIBUTION: NOISE_ADDITION,
+    OUTPUT_FORM: MDAV,
+    MINIMUM_FREQUENCY: CELL_SUPPRESSION,
+})  # fmt: skip
+"""What each parameter of a column is for."""
+
+CLASS_MAKERS: Final = frozenset({MONDRIAN, INCOGNITO, MDAV})
+"""The algorithms that make classes beside which single techniques may stand."""
+MODELS_BESIDE: Final = frozenset({K_ANONYMITY, L_DIVERSITY, T_CLOSENESS})
+"""The methods of such classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a single technique may change beside classes."""
+
+    roles: frozenset[IRI] = frozenset()
+    """Of the columns, beside those that have no role: these are published outside of the promise."""
+    is_of_columns: bool = True
+    """Whether it changes columns, and not which of the rows or columns are there."""
+
+
+_KEPT: Final = frozenset({SENSITIVE})
+_CODED: Final = frozenset({SENSITIVE, QUASI_IDENTIFIER})
+BESIDE: Final[Mapping[str, Beside]] = MappingProxyType({
+    SAMPLING: Beside(is_of_columns=False),
+    ATTRIBUTE_SUPPRESSION: Beside(is_of_columns=False),
+    CELL_SUPPRESSION: Beside(_KEPT),
+    GENERALIZATION: Beside(_KEPT),
+    GLOBAL_RECODING: Beside(_KEPT),
+    TOP_CODING: Beside(_CODED),
+    BOTTOM_CODING: Beside(_CODED),
+    CODING: Beside(_CODED),
+    NOISE_ADDITION: Beside(),
+    PSEUDONYMIZATION: Beside(),
+})  # fmt: skip
+"""The techniques that stand beside classes; all others are refused there by name."""

@@ -11,7 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, TypedDict, Unpack
 
-from smalti.vocab import attacks
+from smalti.vocab import attacks, techniques
 from smalti.vocab.terms import ANONYMIZE, IRI, MOSAICROWN, READ, SMALTI
 
 
@@ -179,6 +179,8 @@ _CLASSES = frozenset({"k-anonymity", "l-diversity", "t-closeness", "k-map", "del
 _DISTANCES = frozenset({"k-anonymity", "l-diversity", "t-closeness"})
 """The methods of which microaggregation makes the classes."""
 _MASKING = frozenset({"masking"})
+_ANY_MASKING = _MASKING | techniques.MODELS_BESIDE
+"""The methods with single techniques, alone or beside classes."""
 _DP = frozenset({"differential-privacy"})
 _ANY_DP = frozenset({"differential-privacy", "local-differential-privacy"})
 _LOCAL_DP = frozenset({"local-differential-privacy"})
@@ -302,7 +304,7 @@ _SLICE = (
        Range.COLUMNS, implemented=True),
     _s("respondent", "the column that identifies the person a row is about, or smalti:oneRowEach", _EQ,
        Range.COLUMN, actions=_ANONYMIZE_ONLY | _TRAIN, implemented=True),
-    _s("algorithm", "the technique, or with masking all of them; mondrian when absent", _EQ | _ALL,
+    _s("algorithm", "the technique, or all of them; mondrian when absent", _EQ | _ALL,
        Range.NAME, names=ALGORITHMS, implemented=True),
 )  # fmt: skip
 
@@ -363,27 +365,27 @@ _ANONYMIZE = (
     _s("column", "the column that a parameter applies to", _EQ, Range.COLUMN, scope=Scope.COLUMN,
        implemented=True),
     _s("topCode", "the value at and above which all values are reported as one", _EQ, Range.VALUE,
-       methods=_MASKING, algorithms=frozenset({"top-coding"}), scope=Scope.COLUMN, implemented=True),
+       methods=_ANY_MASKING, algorithms=frozenset({"top-coding"}), scope=Scope.COLUMN, implemented=True),
     _s("bottomCode", "the value at and below which all values are reported as one", _EQ, Range.VALUE,
-       methods=_MASKING, algorithms=frozenset({"bottom-coding"}), scope=Scope.COLUMN, implemented=True),
+       methods=_ANY_MASKING, algorithms=frozenset({"bottom-coding"}), scope=Scope.COLUMN, implemented=True),
     _s("level", "the level of its hierarchy at which a column is published; 0 is that of the values", _EQ,
-       Range.INTEGER, limits=_ONE_OR_MORE, methods=_MASKING, algorithms=frozenset({"generalization"}),
+       Range.INTEGER, limits=_ONE_OR_MORE, methods=_ANY_MASKING, algorithms=frozenset({"generalization"}),
        scope=Scope.COLUMN, implemented=True),
     _s("intervalWidth", "the width of the intervals that a column is recoded to; of dates in days", _EQ,
-       Range.DECIMAL, limits=_POSITIVE, methods=_MASKING, algorithms=frozenset({"global-recoding"}),
+       Range.DECIMAL, limits=_POSITIVE, methods=_ANY_MASKING, algorithms=frozenset({"global-recoding"}),
        scope=Scope.COLUMN, implemented=True),
     _s("intervals", "the number of equal intervals between its public bounds that a column is recoded to",
-       _EQ, Range.INTEGER, limits=_ONE_OR_MORE, methods=_MASKING,
+       _EQ, Range.INTEGER, limits=_ONE_OR_MORE, methods=_ANY_MASKING,
        algorithms=frozenset({"global-recoding"}), scope=Scope.COLUMN, implemented=True),
     _s("minimumFrequency", "the number of respondents below which a value is rare, and suppressed",
-       _EQ, Range.INTEGER, limits=_TWO_OR_MORE, methods=_MASKING,
+       _EQ, Range.INTEGER, limits=_TWO_OR_MORE, methods=_ANY_MASKING,
        algorithms=frozenset({"cell-suppression", "record-suppression"}), scope=Scope.COLUMN,
        implemented=True),
     _s("noiseDistribution", "the distribution that noise is drawn from", _EQ, Range.NAME,
-       names=("uniform", "normal"), methods=_MASKING, algorithms=frozenset({"noise-addition"}),
+       names=("uniform", "normal"), methods=_ANY_MASKING, algorithms=frozenset({"noise-addition"}),
        scope=Scope.EITHER, implemented=True),
     _s("noiseScale", "the spread of added noise, in the column's unit", _AT_LEAST, Range.DECIMAL,
-       limits=_POSITIVE, methods=_MASKING, algorithms=frozenset({"noise-addition"}), scope=Scope.COLUMN,
+       limits=_POSITIVE, methods=_ANY_MASKING, algorithms=frozenset({"noise-addition"}), scope=Scope.COLUMN,
        implemented=True),
     _s("pseudonym", "the columns that are replaced by keyed pseudonyms", _ALL, Range.COLUMNS,
        methods=_CLASSES | _MASKING, needs=_smalti("pseudonymKey"), implemented=True),
@@ -395,7 +397,7 @@ _ANONYMIZE = (
        frozenset({"gteq", "lteq"}), Range.DECIMAL, limits=_SHARE, methods=frozenset({"delta-presence"}),
        implemented=True),
     _s("samplingRate", "the share of rows that is drawn, or of records in a training batch", _AT_MOST,
-       Range.DECIMAL, limits=_SHARE_ABOVE_ZERO, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_MASKING,
+       Range.DECIMAL, limits=_SHARE_ABOVE_ZERO, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_ANY_MASKING,
        algorithms=frozenset({"sampling"}), implemented=True),
 )  # fmt: skip
 

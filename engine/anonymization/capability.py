@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from smalti.engine.anonymization.beside import mask_rows
 from smalti.engine.anonymization.class_measures import ClassMeasures
 from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.examining import examine
 from smalti.engine.anonymization.execute import InformationLoss, execute
 from smalti.engine.anonymization.explain import as_object, explain, notices_in, to_lines
 from smalti.engine.anonymization.guarantee import ClassGuarantee, guarantee_of, stated_guarantee
-from smalti.engine.anonymization.pseudonyms import key_of, pseudonymize
+from smalti.engine.anonymization.pseudonyms import key_of
 from smalti.engine.anonymization.recheck import (
     check_published,
     content_again,
@@ -59,6 +60,7 @@ from smalti.engine.plan.files import (
 )
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
+from smalti.engine.plan.masks import Noisy
 from smalti.engine.plan.notices import Notice, ordered
 from smalti.engine.plan.origins import Origins, of_rows
 from smalti.engine.plan.plan import Column, OutputFormat, Plan, Role
@@ -72,10 +74,11 @@ from smalti.engine.verify.combined import ReleasedRows
 from smalti.engine.verify.population import OriginalPopulation
 from smalti.engine.verify.promise import PopulationCount, PublishedCheck
 from smalti.engine.verify.verifier import Original, Output, Verification, verify_run
-from smalti.errors import GuaranteeError, InternalError
+from smalti.errors import GuaranteeError, InternalError, PlanError
 from smalti.policy.model.model import Permission
 from smalti.transforms.base import Datatype
 from smalti.transforms.requirements.registry import judges_of
+from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
@@ -101,9 +104,16 @@ class Anonymization(Capability[Plan, Written]):
     not_tried = None
     has_classes = True
 
+    def untried(self, permission: Permission) -> str | None:
+        way = permission.anonymization
+        drawn = (terms.SAMPLING, terms.NOISE_ADDITION)
+        named = [name for name in drawn if way is not None and name in way.algorithms]
+        if not named:
+            return None
+        return f"a try draws nothing at random, and the policy has {named[0]}; `plan` says what it does"
+
     def gives_content_again(self, plan: Plan) -> bool:
-        del plan
-        return True
+        return not plan.draws_at_random
 
     def check_request(self, request: RunRequest) -> None:
         refuse_query(request)
@@ -178,6 +188,21 @@ class Anonymization(Capability[Plan, Written]):
     def class_measures(
         self, compiled: Compiled[Plan], table: StagedTable
     ) -> Callable[[Plan], ClassFigures]:
+        changed = {
+            *compiled.plan.apply.transform.quasi_identifiers,
+            *compiled.plan.apply.transform.sensitive,
+        }
+        if compiled.plan.sampling_rate is not None or changed & {
+            each.column for each in compiled.plan.masked
+        }:
+            raise PlanError(
+                compiled.plan.read.target,
+                "single techniques change which rows or values classes are made of, and such classes are"
+                " not swept",
+                "a policy without a sample, and without techniques of quasi-identifiers and sensitive"
+                " columns",
+                "`smalti try --vary` tries single numbers, where nothing is drawn at random",
+            )
         return ClassMeasures(table, hierarchies_of(compiled.source.description)).figures
 
     def guarantee(self, plan: Plan) -> ClassGuarantee:
@@ -200,8 +225,8 @@ class Anonymization(Capability[Plan, Written]):
 
     def released_again(
         self, plan: Plan, data: OwnersData, backend: Backend, place: Path
-    ) -> tuple[ReleasedRows, str]:
-        return released_again(plan, data, backend, place)
+    ) -> tuple[ReleasedRows, str] | None:
+        return None if plan.draws_at_random else released_again(plan, data, backend, place)
 
     def exact(self, under: RunUnder, compiled: Compiled[Plan], table: StagedTable) -> Written:
         """Generalise: the rows are written into the stage, and the link from them to the input's rows."""
@@ -212,14 +237,15 @@ class Anonymization(Capability[Plan, Written]):
         inspection = inspect_rows(plan, compiled.source, table, is_output=is_output, with_counts=True)
         output = stage.output / file_name(plan.write.output, plan.write.format)
         hierarchies = hierarchies_of(compiled.source.description)
+        if plan.mask is not None:
+            watch.phase("mask")
+        mask_rows(plan, table, hierarchies, under.registry.path)
         examination = None
         if under.request.examines:
             watch.phase("examine")
-            examination = examine(plan, table, hierarchies)
-        key = key_of(plan, under.registry.path)
-        pseudonymize(plan, table, key)
+            examination = examine(plan.once_masked, table, hierarchies)
         loss = execute(
-            plan,
+            plan.once_masked,
             table,
             output,
             stage.link,
@@ -227,7 +253,7 @@ class Anonymization(Capability[Plan, Written]):
             hierarchies,
             None if population is None else population.table,
         )
-        return Written(inspection, key, loss, examination)
+        return Written(inspection, key_of(plan, under.registry.path), loss, examination)
 
     @contextmanager
     def production(self, under: RunUnder, compiled: Compiled[Plan], exact: Written) -> Iterator[Production]:
@@ -299,6 +325,7 @@ class _Verified(Production):
             rows_in=verification.rows
             + verification.rows_withdrawn
             + verification.rows_filtered
+            + verification.rows_not_sampled
             + verification.rows_suppressed,
             rows_out=verification.rows,
             respondents=verification.respondents,
@@ -311,6 +338,7 @@ class _Verified(Production):
             rows_withdrawn=verification.rows_withdrawn,
             respondents_listed=run_input.circumstances.withdrawn.count,
             rows_filtered=verification.rows_filtered,
+            rows_not_sampled=verification.rows_not_sampled,
             withdrawn_at=run_input.at,
             sampled_fragments=under.request.options.sampled_fragments,
             exact=written.inspection.exact,
@@ -376,13 +404,16 @@ def _content_of(output: Output, files: tuple[PublishedFile, ...]) -> str:
 def _output_columns(plan: Plan, source: Source) -> tuple[OutputColumn, ...]:
     published = replace(source, target=plan.write.output, description=type(source.description)())
     return tuple(
-        OutputColumn(name, column_iri(published, name), _datatype_of(plan.column(name)))
+        OutputColumn(name, column_iri(published, name), _datatype_of(plan, name))
         for name in plan.write.columns
     )
 
 
-def _datatype_of(column: Column) -> Datatype:
-    """What a published column holds; a pseudonym is a text."""
+def _datatype_of(plan: Plan, name: str) -> Datatype:
+    """What a published column holds; a pseudonym is a text, and so is a label of a masked value."""
+    if any(isinstance(each, Noisy) and each.column == name for each in plan.masked):
+        return Datatype.DECIMAL
+    column = plan.once_masked.column(name)
     return column.datatype if column.pseudonym_key is None else Datatype.STRING
 
 

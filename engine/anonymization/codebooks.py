@@ -53,7 +53,8 @@ def codebook_of(
     if said.region is not None:
         return replace(book, attribute=_region(said, said.region, book))
     if said.hierarchy is None:
-        return book
+        codes = plan.codes_of(name)
+        return book if codes is None else replace(book, top=codes.top, bottom=codes.bottom)
     declared = hierarchy_of(said.hierarchy, hierarchies.get(name))
     if declared is None:
         raise InternalError("a plan was run with other hierarchies than its own")

@@ -1,6 +1,6 @@
 """Compile a permission and a bound table to a plan; the only place where a duty becomes a transform."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from enum import StrEnum
@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from smalti.engine.anonymization.beside import TechniquesBeside
 from smalti.engine.anonymization.bounds import ChosenBounds, chosen_bounds
 from smalti.engine.anonymization.label_bounds import RegionBinder
 from smalti.engine.anonymization.output_forms import stated_forms, with_decimals
@@ -34,6 +35,7 @@ from smalti.engine.plan.kinds import Kind, granted_kind
 from smalti.engine.plan.plan import (
     Apply,
     Column,
+    OneRowEach,
     Plan,
     Read,
     Role,
@@ -42,7 +44,7 @@ from smalti.engine.plan.plan import (
 )
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.withdrawn import Withdrawn
-from smalti.errors import DataError, InternalError, PlanError, raise_all
+from smalti.errors import DataError, InternalError, PlanError, SmaltiError, raise_all
 from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
@@ -62,6 +64,7 @@ from smalti.transforms.values.texts import (
     make_codebook,
 )
 from smalti.vocab.terms import (
+    ATTRIBUTE_SUPPRESSION,
     BLOCKS,
     CUT_SCORE,
     DIMENSIONALITY,
@@ -128,10 +131,14 @@ def compile_plan(
         raise_all(refused_beside_population(wanted))
     compiler = _Compiler(wanted, source, table, circumstances)
     granted = compiler.granted_rows(circumstances)
-    columns = stated_forms(wanted, compiler.columns(circumstances.withheld), compiler.problems)
+    beside = compiler.beside
+    columns, mask = beside.bound(compiler.columns(circumstances.withheld), source, table)
+    columns = stated_forms(wanted, columns, compiler.problems)
     respondent = compiler.respondent(columns)
     sensitive = tuple(column for column in columns if column.role is Role.SENSITIVE)
-    bounds = chosen_bounds(wanted, sensitive, circumstances.asks, compiler.problems)
+    bounds = chosen_bounds(wanted, sensitive, beside.other_asks, compiler.problems)
+    beside.check_distances(mask, sensitive, bounds.models)
+    compiler.take(beside.problems)
     columns = compiler.with_trees(columns, bounds.models)
     population = circumstances.population
     if population is not None:
@@ -140,9 +147,12 @@ def compile_plan(
     columns = with_decimals(columns, table, compiler.problems)
     regions = RegionBinder(wanted, source.description, compiler.problems)
     columns = regions.bound(columns, table)
+    beside.check_columns(mask, columns, respondent)
+    raise_all([*compiler.problems, *beside.problems])
     transform = _transform(wanted, bounds, columns, options, circumstances.recoding)
     regions.check_transform(transform, columns, is_sampled=options.sampled_fragments is not None)
-    raise_all(compiler.problems)
+    beside.check_transform(mask, transform, (column.name for column in sensitive))
+    raise_all([*compiler.problems, *beside.problems])
     kept = tuple(column.name for column in columns if column.role.is_published)
     dropped = tuple(column.name for column in columns if not column.role.is_published)
     return Plan(
@@ -151,6 +161,7 @@ def compile_plan(
         Apply(transform),
         Write(permission.output, kept, options.output_format, options.rows_per_part),
         granted,
+        mask,
     )
 
 
@@ -286,7 +297,8 @@ class _Compiler(ColumnRoles):
     ) -> None:
         self._population = circumstances.population
         self._show_values = circumstances.show_values
-        super().__init__(wanted, source, table, circumstances)
+        self.beside = TechniquesBeside(wanted, circumstances.asks)
+        super().__init__(wanted, source, table, circumstances, self.beside.columns)
 
     def _leave_out(self, withdrawn: Withdrawn) -> None:
         name = self.leave_out_withdrawn(withdrawn)
@@ -298,11 +310,24 @@ class _Compiler(ColumnRoles):
             inferred = infer_datatype(self.table.texts(name), zone)
             leave_out_withdrawn(self.table, name, inferred, zone, withdrawn)
 
+    def _refuse_repeated_identifiers(self, columns: Iterable[Column], respondent: OneRowEach) -> None:
+        # Columns that attribute suppression leaves out are listed with the identifiers, and tell nobody.
+        if not (respondent.is_declared and ATTRIBUTE_SUPPRESSION in self.wanted.algorithms):
+            super()._refuse_repeated_identifiers(columns, respondent)
+
+    def take(self, others: Iterable[SmaltiError]) -> None:
+        """Take problems of others, each that is not among these."""
+        texts = set(map(str, self.problems))
+        self.problems += [problem for problem in others if str(problem) not in texts]
+
     def _quasi_identifiers(self) -> set[str | None]:
         return {self.find(column.iri) for column in self.wanted.quasi_identifiers}
 
     def roles(self) -> dict[str, Role]:
         roles = super().roles()
+        for reference in self.beside.columns:
+            if (name := self.name(reference)) is not None:
+                roles.setdefault(name, Role.MASKED)
         for reference in self._pseudonyms():
             name = self.name(reference)
             if name is not None and roles.setdefault(name, Role.MASKED) is not Role.MASKED:
@@ -340,7 +365,9 @@ class _Compiler(ColumnRoles):
 
     def _column(self, name: str, role: Role) -> Column:
         if role is Role.MASKED:
-            return self._with_pseudonyms(super()._column(name, role))
+            column = super()._column(name, role)
+            has_pseudonyms = name in {self.find(each.iri) for each in self._pseudonyms()}
+            return self._with_pseudonyms(column) if has_pseudonyms else column
         if role is not Role.QUASI_IDENTIFIER:
             return super()._column(name, role)
         said = self.source.description.column(name)

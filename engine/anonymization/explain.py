@@ -24,6 +24,7 @@ from smalti.engine.plan.notices import (
 from smalti.engine.plan.plan import Column, OutputForm, Plan, Role, Write
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE, counts_rows
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
+from smalti.engine.techniques.statements import what
 from smalti.transforms.base import Datatype
 from smalti.transforms.class_models import Distance
 
@@ -70,30 +71,43 @@ def _promise(plan: Plan) -> str:
     transform = plan.apply.transform
     counted = "rows" if counts_rows(plan.read.respondent) else "respondents"
     chosen = transform.lattice_terms
-    return describe_guarantee(
+    promised = describe_guarantee(
         transform.guarantee,
         transform.sensitive,
         counted,
         chosen.suppression_limit,
         keeps_suppressed=chosen.keeps_suppressed,
     )
+    return "; ".join([promised, *guarantee_of(plan).masking()])
 
 
 def _rows(plan: Plan) -> str | None:
-    if plan.filter is None:
-        return None
-    from smalti.engine.binding.kept_rows import describe_rows  # noqa: PLC0415 (it comes with the engines)
+    parts = []
+    if plan.filter is not None:
+        from smalti.engine.binding.kept_rows import describe_rows  # noqa: PLC0415 (with the engines)
 
-    return f"only those where {describe_rows(plan.filter)}"
+        parts.append(f"only those where {describe_rows(plan.filter)}")
+    if plan.sampling_rate is not None:
+        parts.append(
+            f"those of a sample of the respondents: each by itself with probability {plan.sampling_rate:f}"
+        )
+    return "; of these ".join(parts) or None
 
 
-def _what(plan: Plan, column: Column) -> str:  # noqa: PLR0911 (one for each form)
+def _what(plan: Plan, column: Column) -> str:
     if not column.role.is_published:
         return dropped(column, plan.read.respondent)
     if column.pseudonym_key is not None:
         return f"pseudonymised (HMAC-SHA-256 under the key `{column.pseudonym_key}`)"
+    node = next((each for each in plan.masked if each.column == column.name), None)
     if column.role is not Role.QUASI_IDENTIFIER:
-        return "kept as it is"
+        return "kept as it is" if node is None else what(node)
+    if node is not None:
+        return f"{what(node)}; {_generalised(plan, column)}"
+    return _generalised(plan, column)
+
+
+def _generalised(plan: Plan, column: Column) -> str:
     source = "inferred" if column.is_inferred else "declared"
     if column.hierarchy is not None and column.hierarchy.kind == AllOrNothing.kind:
         return f"kept, or `*`, in all rows ({column.datatype}, {source}; no hierarchy is declared)"
@@ -148,9 +162,13 @@ def notices_in(plan: Plan) -> tuple[Notice, ...]:
         for column in plan.read.columns
         if column.role is Role.QUASI_IDENTIFIER and column.is_published_as_ranges and column.region is None
     ]
-    if ranges:
+    coded = tuple(name for name in ranges if plan.codes_of(name) is not None)
+    if len(coded) < len(ranges):
         text = "ends of ranges, the extremes too, are values of real people"
-        notices.append(Notice(text, tuple(ranges)))
+        notices.append(Notice(text, tuple(name for name in ranges if name not in coded)))
+    if coded:
+        text = "ends of ranges are values of real people; a range that reaches a threshold is open there"
+        notices.append(Notice(text, coded))
     if regions := regions_of(plan):
         text = "ends of regions are public bounds, or lie half way between two values that real people have"
         notices.append(Notice(text, regions))
@@ -165,6 +183,26 @@ def notices_in(plan: Plan) -> tuple[Notice, ...]:
     if plan.pseudonymized:
         text = "pseudonyms are the same in all outputs under one key, and others under another one"
         notices.append(Notice(text, plan.pseudonymized))
+    if plan.masked:
+        text = (
+            "single techniques are no privacy model: what is promised of classes is counted on the values"
+            " that they leave"
+        )
+        notices.append(Notice(text, tuple(each.column for each in plan.masked)))
+    if plan.sampling_rate is not None:
+        notices.append(
+            Notice(
+                "the promise is one for the sample: k, shares and distances are counted among those in it;"
+                " who knows that somebody is in it finds the same class as without a sample"
+            )
+        )
+    if plan.draws_at_random:
+        notices.append(
+            Notice(
+                "what is drawn at random is drawn once for each run, and cannot be repeated: later releases"
+                " about the same people are refused until an owner discards this one"
+            )
+        )
     if counts_rows(plan.read.respondent):
         notices.append(
             Notice(

@@ -1,7 +1,8 @@
 """What generalised rows promise, in words and numbers, and what they do not protect against."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Final
 
@@ -11,8 +12,17 @@ from smalti.engine.anonymization.stated_requirements import (
 )
 from smalti.engine.plan.guarantees import DATASET, Json
 from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.masks import MaskedColumn, Noisy
 from smalti.engine.plan.plan import Column, OutputForm, Plan, Role
 from smalti.engine.plan.published_columns import DeclaredType, LabelForm, PublishedColumn
+from smalti.engine.techniques.statements import (
+    TERMS,
+    from_object,
+    label_form,
+    techniques_of,
+    to_object,
+    what,
+)
 from smalti.transforms.base import Datatype, Guarantee
 from smalti.transforms.requirements.distribution_judge import shown
 from smalti.transforms.requirements.registry import judges_of
@@ -44,6 +54,9 @@ _PSEUDONYM_TERMS: Final[Mapping[str, Json]] = {
     "pseudonyms": {"@id": "s:pseudonymName", "@container": "@set"},
     "key": "s:usedKey",
 }
+_OF_A_SAMPLE: Final = (
+    "and the number of published rows, divided by the rate, tells about how many there are in all"
+)
 _POPULATION_TERMS: Final[Mapping[str, Json]] = {"population": {"@id": "s:populationTable", "@type": "@id"}}
 
 
@@ -81,6 +94,12 @@ class ClassGuarantee:
     """The columns published as pseudonyms, outside of the guarantee, by name."""
     key: str | None = None
     """The name of the key of pseudonyms."""
+    masked: tuple[MaskedColumn, ...] = ()
+    """What single techniques changed before classes were made, in the order of the file."""
+    sampling_rate: Decimal | None = None
+    """The probability with which each respondent took part; None: all did."""
+    suppresses_columns: bool = False
+    """Whether attribute suppression left out columns; their names are not published."""
 
     kind: ClassVar[Kind] = Kind.ANONYMIZATION
     types: ClassVar[tuple[str, ...]] = DATASET
@@ -94,20 +113,46 @@ class ClassGuarantee:
         population = {} if self.population is None else _POPULATION_TERMS
         kept = _KEPT_TERMS if self.keeps_suppressed else {}
         pseudonyms = _PSEUDONYM_TERMS if self.pseudonyms else {}
-        return {**requirements, **datatypes, **suppression, **kept, **population, **pseudonyms}
+        of_techniques = self.masked or self.sampling_rate is not None or self.suppresses_columns
+        techniques = {name: TERMS[name] for name in self._techniques_to_object()} if of_techniques else {}
+        inside = {name: TERMS[name] for each in self.masked for name in to_object(each) if name != "name"}
+        stated = {**requirements, **datatypes, **suppression, **kept, **population, **pseudonyms}
+        return {**stated, **techniques, **inside}
 
     @property
     def model(self) -> str:
         return self.promised.model
 
+    def _techniques_to_object(self) -> dict[str, Json]:
+        rate = {} if self.sampling_rate is None else {"samplingRate": format(self.sampling_rate, "f")}
+        return {
+            **({"masked": [to_object(each) for each in self.masked]} if self.masked else {}),
+            **rate,
+            **({"suppressesColumns": True} if self.suppresses_columns else {}),
+        }
+
     @property
     def statement(self) -> str:
-        return describe_guarantee(
+        promised = describe_guarantee(
             self.promised,
             self.sensitive,
             limit=self.suppression_limit,
             keeps_suppressed=self.keeps_suppressed,
         )
+        return "; ".join([promised, *self.masking()])
+
+    def masking(self) -> Iterator[str]:
+        """What was done before classes were made."""
+        if self.sampling_rate is not None:
+            yield (
+                "all of this holds in a sample and counts those in it: each respondent takes part with"
+                f" probability {self.sampling_rate:f}"
+            )
+        if self.masked:
+            listed = ", ".join(f"{each.column} {what(each)}" for each in self.masked)
+            yield f"before classes are made, and counted on what is published, {listed}"
+        if self.suppresses_columns:
+            yield "whole columns are suppressed"
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -119,10 +164,23 @@ class ClassGuarantee:
             self._in(LabelForm.REGIONS),
             self._in(LabelForm.MODES, LabelForm.MEDOIDS),
         )
-        if not self.pseudonyms:
-            return sentences
-        listed = ", ".join(self.pseudonyms)
-        return *sentences, f"{terms.PSEUDONYMIZATION} ({listed}): {NOT_COVERED[terms.PSEUDONYMIZATION]}"
+        return *sentences, *self._limits_of_techniques()
+
+    def _limits_of_techniques(self) -> Iterator[str]:
+        """What each technique beside the model does not protect from."""
+        if self.pseudonyms:
+            listed = ", ".join(self.pseudonyms)
+            yield f"{terms.PSEUDONYMIZATION} ({listed}): {NOT_COVERED[terms.PSEUDONYMIZATION]}"
+        for name, said in NOT_COVERED.items():
+            columns = [each.column for each in self.masked if name in techniques_of([each])]
+            if columns:
+                yield f"{name} ({', '.join(columns)}), which is no privacy model: {said}"
+        if self.sampling_rate is not None:
+            said = f"{NOT_COVERED[terms.SAMPLING]}; {_OF_A_SAMPLE}"
+            yield f"{terms.SAMPLING}, which is no privacy model: {said}"
+        if self.suppresses_columns:
+            said = NOT_COVERED[terms.ATTRIBUTE_SUPPRESSION]
+            yield f"{terms.ATTRIBUTE_SUPPRESSION}, which is no privacy model: {said}"
 
     def _in(self, *label_forms: LabelForm) -> tuple[str, ...]:
         """The columns that are published so."""
@@ -130,18 +188,20 @@ class ClassGuarantee:
 
     @property
     def published(self) -> tuple[PublishedColumn, ...]:
-        form_of = {form.column: form.form for form in self.label_forms}
+        of_techniques = {each.column: label_form(each) for each in self.masked}
+        labelled = {name: form for name, form in of_techniques.items() if form is not None}
+        form_of = {form.column: form.form for form in self.label_forms} | labelled
         declared = {each.column: each for each in self.declared}
         kept = [name for name in declared if name not in self.quasi_identifiers]
         return tuple(
             PublishedColumn(
                 name,
-                name in self.quasi_identifiers,
+                name in self.quasi_identifiers or name in labelled,
                 form_of.get(name),
                 declared[name].datatype if name in declared else None,
                 declared[name].time_zone if name in declared else None,
             )
-            for name in (*self.quasi_identifiers, *kept)
+            for name in (*self.quasi_identifiers, *labelled, *kept)
         )
 
     def to_object(self) -> dict[str, Json]:
@@ -160,6 +220,7 @@ class ClassGuarantee:
             **({"suppressedRecords": "kept"} if self.keeps_suppressed else {}),
             **({} if self.population is None else {"population": self.population}),
             **({"pseudonyms": self.pseudonyms, "key": self.key} if self.pseudonyms else {}),
+            **self._techniques_to_object(),
         }
 
 
@@ -197,15 +258,19 @@ def regions_of(plan: Plan) -> tuple[str, ...]:
 
 def declared_types(plan: Plan) -> tuple[DeclaredType, ...]:
     """What is declared of the columns that a plan publishes, in their order there."""
+    noisy = {each.column for each in plan.masked if isinstance(each, Noisy)}
+    once_masked = plan.once_masked
     declared = (
-        DeclaredType(
+        DeclaredType(column.name, Datatype.DECIMAL)
+        if column.name in noisy
+        else DeclaredType(
             column.name,
             column.datatype if column.has_ordered_labels and not column.is_inferred else None,
             column.time_zone
             if column.has_ordered_labels and column.datatype is Datatype.DATETIME
             else None,
         )
-        for column in map(plan.column, plan.write.columns)
+        for column in map(once_masked.column, plan.write.columns)
         if column.pseudonym_key is None
     )
     return tuple(each for each in declared if each.datatype or each.time_zone)
@@ -226,6 +291,9 @@ def guarantee_of(plan: Plan) -> ClassGuarantee:
         plan.read.population,
         plan.pseudonymized,
         plan.pseudonym_key,
+        plan.masked,
+        plan.sampling_rate,
+        plan.mask is not None and bool(plan.mask.suppressed),
     )
 
 
@@ -252,6 +320,9 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ClassGuarantee:
         promised.get("population"),
         tuple(promised.get("pseudonyms", ())),
         promised.get("key"),
+        tuple(map(from_object, promised.get("masked", ()))),
+        None if "samplingRate" not in promised else Decimal(promised["samplingRate"]),
+        promised.get("suppressesColumns", False),
     )
 
 

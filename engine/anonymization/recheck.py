@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from smalti.engine.anonymization.beside import mask_rows
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.anonymization.guarantee import ClassGuarantee
-from smalti.engine.anonymization.pseudonyms import key_of, pseudonymize
+from smalti.engine.anonymization.pseudonyms import key_of
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.capability import OwnersData
@@ -14,6 +16,7 @@ from smalti.engine.binding.kept_rows import leave_out_rows, leave_out_withdrawn
 from smalti.engine.binding.ladders import Hierarchies, hierarchies_of
 from smalti.engine.binding.stated import Published
 from smalti.engine.plan.hierarchies import hierarchy_of
+from smalti.engine.plan.masks import Noisy
 from smalti.engine.plan.plan import OutputFormat, Plan, RespondentColumn, columns_of_respondent
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.disk import private_folder
@@ -21,8 +24,9 @@ from smalti.engine.tables.reading import read_names
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.engine.tables.writing import content_digest
 from smalti.engine.verify.combined import ReleasedRows
+from smalti.engine.verify.masked_form import check_masked_form
 from smalti.engine.verify.population import OriginalPopulation
-from smalti.engine.verify.promise import Promise, PublishedCheck
+from smalti.engine.verify.promise import Promise, Property, PublishedCheck
 from smalti.engine.verify.verifier import Original, Output, verify_published, verify_run
 from smalti.errors import GuaranteeError, UsageError
 
@@ -39,7 +43,8 @@ def check_published(published: Published, guarantee: ClassGuarantee) -> Publishe
     promise = Promise(columns, guarantee.quasi_identifiers, guarantee.sensitive, (), guarantee.promised)
     digests = tuple(file.digest.removeprefix("sha256:") for file in files)
     try:
-        return verify_published(promise, output, digests, folder=output.path.parent)
+        seen = verify_published(promise, output, digests, folder=output.path.parent)
+        return _with_techniques(seen, guarantee, columns, output)
     except GuaranteeError as error:
         raise GuaranteeError(
             error.where,
@@ -47,6 +52,28 @@ def check_published(published: Published, guarantee: ClassGuarantee) -> Publishe
             error.expected,
             "the file was changed or damaged after the run: copy it from its registered folder again",
         ) from None
+
+
+def _with_techniques(
+    seen: PublishedCheck, guarantee: ClassGuarantee, columns: tuple[str, ...], output: Output
+) -> PublishedCheck:
+    """The same with what the bytes can show of single techniques, and what stays attested.
+
+    Raises:
+        GuaranteeError: a masked value is none that its technique can produce.
+    """
+    is_sample, attested = guarantee.sampling_rate is not None, seen.attested
+    if guarantee.masked:
+        labelled, folder = guarantee.quasi_identifiers, output.path.parent
+        check_masked_form(guarantee.masked, columns, output, folder, is_sample=is_sample, labelled=labelled)
+        seen = replace(seen, recounted=(*seen.recounted, Property.MASKED_FORM))
+        attested = (*attested, Property.MASKED)
+        attested = tuple(Property.UNMASKED if each is Property.KEPT else each for each in attested)
+    if is_sample:
+        attested = tuple(Property.SAMPLED if each is Property.ROWS else each for each in attested)
+    if is_sample or any(isinstance(each, Noisy) for each in guarantee.masked):
+        attested = (*attested, Property.DRAWN)
+    return replace(seen, attested=attested)
 
 
 def content_again(plan: Plan, data: OwnersData, backend: Backend, place: Path) -> str:
@@ -89,8 +116,11 @@ def _again(
                 )
             _check_hierarchies(plan, source, hierarchies)
             leave_out_rows(plan, table, data.withdrawn)
-            pseudonymize(plan, table, key_of(plan, None if data.registry is None else data.registry.path))
-            execute(plan, table, written / "published", link, lambda _: None, hierarchies, staged)
+            registry = None if data.registry is None else data.registry.path
+            mask_rows(plan, table, hierarchies, registry)
+            execute(
+                plan.once_masked, table, written / "published", link, lambda _: None, hierarchies, staged
+            )
         output = Output.in_folder(written, plan.write.format)
         yield released_rows(plan, source, output, link, data.withdrawn), population
 

@@ -127,7 +127,9 @@ def warnings_of_rows(plan: Plan, table: StagedTable, alike: int) -> tuple[str, .
     """
     if plan.read.respondent != OneRowEach(is_declared=True):
         return ()
-    repeated = [name for name in _identifiers(plan) if table.repeats(name)]
+    # Columns that attribute suppression leaves out are listed with the identifiers, and tell nobody.
+    suppressed = () if plan.mask is None else plan.mask.suppressed
+    repeated = [name for name in _identifiers(plan) if name not in suppressed and table.repeats(name)]
     warnings = [_ALIKE] if alike else []
     if repeated:
         warnings.append(

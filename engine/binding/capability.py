@@ -149,6 +149,11 @@ class Capability(ABC, Generic[P, E]):
     )
     """Why a try carries nothing out; None: it does."""
 
+    def untried(self, permission: Permission) -> str | None:
+        """Why a permission of this kind is not tried out; None: it is."""
+        del permission
+        return self.not_tried
+
     def gives_content_again(self, plan: P) -> bool:
         """Whether a plan gives the same content each time: no part is drawn at random."""
         del plan

@@ -17,7 +17,7 @@ from smalti.engine.plan.respondents import ASSUMED, WAYS_TO_DECLARE
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import raise_all
-from smalti.policy.model.model import Anonymization
+from smalti.policy.model.model import Anonymization, ColumnReference
 from smalti.transforms.base import Datatype
 from smalti.transforms.values.texts import (
     LEXICAL_FORMS,
@@ -32,9 +32,24 @@ class ColumnRoles(BoundColumns[Anonymization]):
     """Binds columns to roles, and rows to respondents; collects problems."""
 
     def __init__(
-        self, wanted: Anonymization, source: Source, table: StagedTable, circumstances: Circumstances
+        self,
+        wanted: Anonymization,
+        source: Source,
+        table: StagedTable,
+        circumstances: Circumstances,
+        others: Iterable[ColumnReference] = (),
     ) -> None:
-        named = (*wanted.identifiers, *wanted.quasi_identifiers, *wanted.sensitive, *wanted.released)
+        """Take a table as its description says.
+
+        Args:
+            wanted: what a policy asks.
+            source: the target's file and description.
+            table: the same, bound.
+            circumstances: what else the run must keep to.
+            others: columns that the policy names outside of its lists.
+        """
+        listed = (*wanted.identifiers, *wanted.quasi_identifiers, *wanted.sensitive, *wanted.released)
+        named = (*listed, *others)
         super().__init__(wanted, source, table, circumstances.respondents, named)
 
     def granted_rows(self, circumstances: Circumstances) -> Filter | None:

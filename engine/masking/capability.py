@@ -35,7 +35,6 @@ from smalti.engine.masking.compile import compile_masking
 from smalti.engine.masking.execute import Places, execute
 from smalti.engine.masking.explain import as_object, explain_masking, notices_in, to_lines
 from smalti.engine.masking.guarantee import MaskingGuarantee, guarantee_of, stated_guarantee
-from smalti.engine.masking.mechanisms import Secrets
 from smalti.engine.masking.plan import MaskingPlan
 from smalti.engine.masking.recheck import (
     check_masked,
@@ -48,7 +47,6 @@ from smalti.engine.masking.recheck import (
 from smalti.engine.masking.report import ChangedCells, MaskingReport
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.masks import Noisy
 from smalti.engine.plan.notices import Notice
 from smalti.engine.plan.origins import Origins, of_rows
 from smalti.engine.plan.plan import OutputFormat
@@ -58,11 +56,11 @@ from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.tables.secret import pseudonym_key
 from smalti.engine.tables.writing import content_digest
+from smalti.engine.techniques.mechanisms import Secrets
 from smalti.engine.verify.combined import ReleasedRows
 from smalti.engine.verify.masked import MaskedCount, verify_masked
 from smalti.engine.verify.read import Original, Output
 from smalti.errors import GuaranteeError, UsageError
-from smalti.transforms.noise.samplers import check_available
 from smalti.vocab.terms import IRI, MASKING
 
 
@@ -158,8 +156,6 @@ class MaskedRows(Capability[MaskingPlan, Written]):
         """
         plan, stage, watch = compiled.plan, under.stage, under.watch
         watch.rows(compiled.contents.rows)
-        if any(isinstance(each, Noisy) and each.distribution == "normal" for each in plan.mask.columns):
-            check_available()
         secrets = _secrets(plan, compiled.source, under.registry.path)
         places = Places(stage.output / file_name(plan.write.output, plan.write.format), stage.link)
         execute(plan, table, places, watch.phase, secrets)

@@ -15,14 +15,7 @@ from smalti.engine.binding.circumstances import NO_MORE, Circumstances, Options
 from smalti.engine.binding.kept_rows import keep_satisfying
 from smalti.engine.binding.rows import RowBinder
 from smalti.engine.masking.plan import MaskingPlan
-from smalti.engine.masking.techniques import (
-    TECHNIQUE_OF,
-    BoundTechnique,
-    TechniqueBinder,
-    normal,
-    not_of_type,
-)
-from smalti.engine.masking.terms import Said, columns_named, read_terms, short_word
+from smalti.engine.masking.terms import read_terms
 from smalti.engine.plan.masks import Mask, MaskedColumn, Pseudonymized, RareRecords
 from smalti.engine.plan.plan import (
     Column,
@@ -36,11 +29,19 @@ from smalti.engine.plan.plan import (
 )
 from smalti.engine.plan.respondents import ASSUMED
 from smalti.engine.tables.description import Source
+from smalti.engine.techniques.binder import (
+    BoundTechnique,
+    TechniqueBinder,
+    normal,
+    not_of_type,
+)
+from smalti.engine.techniques.terms import Said, columns_named, short_word
 from smalti.errors import InternalError, SmaltiError, raise_all
 from smalti.policy.model.model import Anonymization, Permission, Where
 from smalti.transforms.base import Datatype
 from smalti.transforms.values.texts import LEXICAL_FORMS
 from smalti.vocab import terms
+from smalti.vocab.techniques import TECHNIQUE_OF
 from smalti.vocab.terms import IRI
 
 

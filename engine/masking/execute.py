@@ -1,30 +1,14 @@
-"""Mask a bound table: from rows to a staged output and the private link, for every backend.
+"""Mask a bound table: from rows to a staged output and the private link, for every backend."""
 
-How often values occur is counted first, in all rows that take part; then records are left out, and the
-columns are changed, each by itself. What is drawn at random is drawn here alone, once for each run.
-"""
-
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
-from smalti.engine.backends.staged import Listed, StagedTable
-from smalti.engine.masking.averages import averages
-from smalti.engine.masking.mechanisms import Secrets, noise_of, recoding_of
+from smalti.engine.backends.staged import StagedTable
 from smalti.engine.masking.plan import MaskingPlan
-from smalti.engine.masking.values import numbers_by_value, numbers_of_texts
-from smalti.engine.plan.masks import Averaged, MaskedColumn, Noisy, RareCells, RareRecords
 from smalti.engine.plan.phase import Phase
-from smalti.engine.plan.plan import RespondentColumn
-from smalti.transforms.masking.additive_noise import written
-from smalti.transforms.masking.rare import are_rare
-from smalti.transforms.masking.sampling import sampled
+from smalti.engine.techniques.applying import apply_mask
+from smalti.engine.techniques.mechanisms import Secrets
 from smalti.transforms.noise.samplers import SAMPLER, Sampler
-from smalti.transforms.problem import MISSING, Integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,93 +44,6 @@ def execute(
         BackendError: the machine.
     """
     phase("mask")
-    _Run(plan, table, secrets, sampler).carry_out()
+    apply_mask(plan, plan.mask, table, secrets, sampler)
     phase("write")
     table.write_columns(plan.write, places.output, places.link)
-
-
-class _Run:
-    def __init__(self, plan: MaskingPlan, table: StagedTable, secrets: Secrets, sampler: Sampler) -> None:
-        self._plan, self._table, self._secrets, self._sampler = plan, table, secrets, sampler
-
-    def carry_out(self) -> None:
-        mask = self._plan.mask
-        rare = {
-            each.column: self._rare(each)
-            for each in (*mask.rare_records, *mask.columns)
-            if isinstance(each, RareRecords | RareCells)
-        }
-        averaged = {
-            each.column: averages(each, self._plan, self._table)
-            for each in mask.columns
-            if isinstance(each, Averaged)
-        }
-        for records in mask.rare_records:
-            self._table.leave_out(Listed(records.column, rare[records.column]))
-        if mask.sampling_rate is not None:
-            self._sample(Fraction(mask.sampling_rate))
-        for each in mask.columns:
-            if each.column in averaged:
-                self._table.recode(each.column, averaged[each.column])
-            else:
-                self._mask(each, rare.get(each.column, pa.array([], pa.string())))
-
-    # --- Records
-
-    def _rare(self, said: RareRecords | RareCells) -> pa.Array:
-        """The rare texts of a column: all spellings of the values that few respondents have."""
-        values, respondents, rows = self._table.pairs(said.column, self._respondent)
-        is_there = values.codes != MISSING
-        present = np.unique(values.codes[is_there])
-        texts = values.texts.take(pa.array(present - 1))
-        of_text = numbers_of_texts(self._plan.column(said.column), texts)
-        people = None
-        if respondents is not None and self._respondent is not None:
-            people = numbers_by_value(self._plan.column(self._respondent), respondents)[is_there]
-        numbers = of_text[np.searchsorted(present, values.codes[is_there])]
-        few = are_rare(numbers, people, rows[is_there], said.minimum)
-        return texts.filter(pa.array(few[of_text]))
-
-    @property
-    def _respondent(self) -> str | None:
-        respondent = self._plan.read.respondent
-        return respondent.column if isinstance(respondent, RespondentColumn) else None
-
-    def _sample(self, rate: Fraction) -> None:
-        if self._respondent is None:
-            rows = self._table.rows()
-            self._table.keep_rows(rows[sampled(len(rows), rate, self._sampler)])
-            return
-        texts = self._table.texts(self._respondent)
-        people = numbers_of_texts(self._plan.column(self._respondent), texts)
-        drawn = sampled(int(people.max(initial=-1)) + 1, rate, self._sampler)
-        self._table.keep(Listed(self._respondent, texts.filter(pa.array(drawn[people]))))
-
-    # --- Columns
-
-    def _mask(self, node: MaskedColumn, rare: pa.Array) -> None:
-        if isinstance(node, Noisy):
-            self._add_noise(node)
-            return
-        recode = recoding_of(node, self._plan.column(node.column), self._secrets, rare)
-        if recode is not None:
-            self._table.recode(node.column, recode)
-
-    def _add_noise(self, node: Noisy) -> None:
-        noise = noise_of(node)
-        rows, numbers, texts = self._table.numbers_by_row(node.column)
-        present = np.unique(numbers[numbers != MISSING])
-        units = np.zeros(len(texts) + 1, np.int64)
-        units[present] = noise.in_units(texts.take(pa.array(present - 1)).to_pylist())
-        is_there = numbers != MISSING
-        noisy = noise.drawn(units[numbers[is_there]], self._sampler)
-        self._table.renew(node.column, rows, _published(noisy, is_there, node))
-
-
-def _published(noisy: Integers, is_there: Sequence[bool] | np.ndarray, node: Noisy) -> pa.Array:
-    """By row the text of its number; null where it has none."""
-    distinct, places = np.unique(noisy, return_inverse=True)
-    texts = pa.array(written(distinct.tolist(), node.unit), pa.string())
-    of_rows = np.zeros(len(is_there), np.int64)
-    of_rows[is_there] = places
-    return texts.take(pa.array(of_rows, mask=~np.asarray(is_there)))

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from smalti.engine.masking.guarantee import describe, guarantee_of, limits, what
+from smalti.engine.masking.guarantee import describe, guarantee_of, limits
 from smalti.engine.masking.plan import MaskingPlan
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice, dropped_unnamed, names_shown, sentences, warning_lines
 from smalti.engine.plan.plan import OneRowEach, RespondentColumn, Role
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE, counts_rows
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
+from smalti.engine.techniques.statements import what
 from smalti.vocab.techniques import NO_MODEL
 from smalti.vocab.terms import MASKING
 

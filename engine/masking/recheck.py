@@ -11,13 +11,13 @@ from smalti.engine.binding.ladders import hierarchies_of
 from smalti.engine.binding.stated import Published, Stated
 from smalti.engine.masking.execute import Places, execute
 from smalti.engine.masking.guarantee import MaskingGuarantee, guarantee_of
-from smalti.engine.masking.mechanisms import Secrets
 from smalti.engine.masking.plan import MaskingPlan
 from smalti.engine.plan.masks import AtLevel, Averaged, Noisy, Pseudonymized, Recoded
 from smalti.engine.plan.plan import OutputFormat, RespondentColumn
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import read_names
 from smalti.engine.tables.writing import content_digest
+from smalti.engine.techniques.mechanisms import Secrets
 from smalti.engine.verify.combined import ReleasedRows
 from smalti.engine.verify.masked import MaskedOutput, verify_masked
 from smalti.engine.verify.masked_form import check_masked_form

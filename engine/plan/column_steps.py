@@ -12,7 +12,7 @@ _WHY: Final = {
     Role.QUASI_IDENTIFIER: "quasi-identifier",
     Role.SENSITIVE: "sensitive",
     Role.RELEASED: "released, on the policy author's word",
-    Role.MASKED: "pseudonym",
+    Role.MASKED: "masked, outside of the promise",
     Role.UNLISTED: "not named in the policy",
     Role.WITHHELD: "withheld: the policy prohibits its use",
 }
@@ -83,6 +83,8 @@ def why(column: Column, respondent: Respondent) -> str:
     """Why something happens to a column: its role."""
     # Where it has no other role, policy, description or request name it as this.
     is_named = column.role is Role.UNLISTED and is_respondent(column, respondent)
+    if column.pseudonym_key is not None:
+        return "pseudonym"
     return "respondent" if is_named else _WHY[column.role]
 
 

@@ -5,13 +5,16 @@ holds no data value, no path, no party and no purpose, so two spellings of one p
 values of a filter are the policy's words, not the data's.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from smalti.engine.plan.hierarchies import ColumnHierarchy
 from smalti.engine.plan.html import ShownInNotebooks
 from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.masks import AtLevel, Coded, Mask, MaskedColumn, Recoded
 from smalti.engine.plan.nodes import Steps, fields_of, node_of
 from smalti.policy.model.model import LogicalOperator, Operator, Permission
 from smalti.transforms.base import Datatype, Transform
@@ -257,7 +260,7 @@ class Write:
     """At most so many rows in each file; None: one file. The content is the same."""
 
 
-Node = Read | Filter | Select | Apply | Write
+Node = Read | Filter | Select | Mask | Apply | Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,11 +275,14 @@ class Plan(ShownInNotebooks):
     write: Write
     filter: Filter | None = None
     """None where all rows are granted."""
+    mask: Mask | None = None
+    """What single techniques do before classes are made; None: nothing."""
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         filters = () if self.filter is None else (self.filter,)
-        return (self.read, *filters, self.select, self.apply, self.write)
+        masks = () if self.mask is None else (self.mask,)
+        return (self.read, *filters, self.select, *masks, self.apply, self.write)
 
     @classmethod
     def from_steps(cls, steps: Steps) -> Self:
@@ -287,6 +293,7 @@ class Plan(ShownInNotebooks):
             Apply(_transform(steps["apply"])),
             node_of(Write, steps["write"]),
             node_of(Filter, steps["filter"]) if "filter" in steps else None,
+            node_of(Mask, steps["mask"]) if "mask" in steps else None,
         )
 
     @staticmethod
@@ -298,7 +305,8 @@ class Plan(ShownInNotebooks):
     def steps(self) -> tuple[tuple[str, object], ...]:
         transform = self.apply.transform
         applied = {"method": transform.method, "algorithm": transform.algorithm}
-        return ("select", self.select), ("apply", applied | fields_of(transform))
+        masks = () if self.mask is None else (("mask", self.mask),)
+        return ("select", self.select), *masks, ("apply", applied | fields_of(transform))
 
     @property
     def used_columns(self) -> frozenset[str]:
@@ -325,6 +333,44 @@ class Plan(ShownInNotebooks):
         """The name of the key of pseudonyms; None where there are none."""
         names = (column.pseudonym_key for column in self.read.columns)
         return next((name for name in names if name is not None), None)
+
+    @property
+    def masked(self) -> tuple[MaskedColumn, ...]:
+        """The columns that single techniques change, pseudonyms apart, in the order of the file."""
+        return () if self.mask is None else self.mask.columns
+
+    def masks(self, names: Collection[str]) -> bool:
+        """Whether one of some columns is masked."""
+        return any(each.column in names for each in self.masked)
+
+    @property
+    def draws_at_random(self) -> bool:
+        """Whether another run on the same data gives another content."""
+        return self.mask is not None and self.mask.draws_at_random
+
+    @property
+    def sampling_rate(self) -> Decimal | None:
+        """The probability with which each respondent takes part; None: all do."""
+        return None if self.mask is None else self.mask.sampling_rate
+
+    @property
+    def once_masked(self) -> Self:
+        """The plan for a table whose columns have been masked: those that are labels by then hold texts."""
+        if self.mask is None:
+            return self
+        labelled = {each.column for each in self.masked if isinstance(each, AtLevel | Recoded)}
+        columns = tuple(
+            replace(column, datatype=Datatype.STRING, is_inferred=False, time_zone=None, hierarchy=None)
+            if column.name in labelled
+            else column
+            for column in self.read.columns
+        )
+        return replace(self, read=replace(self.read, columns=columns))
+
+    def codes_of(self, name: str) -> Coded | None:
+        """The thresholds of a column; None where it has none."""
+        coded = (each for each in self.masked if isinstance(each, Coded) and each.column == name)
+        return next(coded, None)
 
     @property
     def has_figures(self) -> bool:

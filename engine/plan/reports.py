@@ -121,6 +121,8 @@ class OwnerReport:
     """What was reached of the models of distributions, as verified."""
     of_population: ReachedOfPopulation | None = None
     """Of the population table, where the plan names one, as verified."""
+    rows_not_sampled: int = 0
+    """Left out of those that the policy grants, for their respondents are not in the sample."""
 
     def lines(self, counted: str) -> Iterator[str]:
         yield (
@@ -189,6 +191,7 @@ class OwnerReport:
         left_out = {
             "withdrawn": self.rows_withdrawn,
             "not granted": self.rows_filtered,
+            "not in the sample": self.rows_not_sampled,
             "suppressed": self.rows_suppressed,
         }
         reasons = [f"{count} {why}" for why, count in left_out.items() if count]

@@ -98,13 +98,13 @@ def try_production(capability: Capability[P, E], under: RunUnder) -> tuple[P, Pr
     """Carry out a run up to its verified output, and stop: nothing is charged, published or recorded.
 
     Args:
-        capability: of a kind that may be tried out (`Capability.not_tried`), and draws nothing at random.
+        capability: of a kind that may be tried out (`Capability.untried`), and draws nothing at random.
         under: the run; its stage has the output, as long as that stands.
 
     Raises:
         SmaltiError: as `engine.run.run.run`.
     """
-    if capability.not_tried is not None:
+    if capability.untried(under.granted.permission) is not None:
         raise InternalError("what is not tried out was to be tried out without a charge")
     with _prepared(capability, under) as (compiled, production):
         if production.charge is not None:

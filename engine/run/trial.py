@@ -194,8 +194,10 @@ def _tried_out(
     if granted is None:
         return Trial(decision=decision)
     capability = capability_of(granted_kind(granted.permission))
-    if capability.not_tried is not None:
-        return _only_planned(capability, planned_under(request, registry, backend, decision, granted), vary)
+    not_run = capability.untried(granted.permission)
+    if not_run is not None:
+        planned = planned_under(request, registry, backend, decision, granted)
+        return _only_planned(capability, planned, vary, not_run)
     attempt = _Attempt(request, registry, backend, decision, capability)
     try:
         tried, notices = attempt.result(granted)
@@ -218,8 +220,12 @@ def nothing_to_vary(way_out: str) -> UsageError:
 
 
 def _only_planned(
-    capability: Capability[AnyPlan, object], planned: Planned, vary: Sequence[Varied]
+    capability: Capability[AnyPlan, object], planned: Planned, vary: Sequence[Varied], not_run: str
 ) -> Trial:
+    if vary and capability.has_classes:
+        raise UsageError(
+            "vary (--vary)", not_run, "a permission that draws nothing at random", "leave it out"
+        )
     if vary:
         raise nothing_to_vary("leave it out")
     if planned.decision is None:
@@ -230,7 +236,7 @@ def _only_planned(
         decision=planned.decision,
         plan=planned.plan,
         notices=planned.notices,
-        not_run=capability.not_tried or "",
+        not_run=not_run,
         expected_errors=capability.expected_errors(planned.plan),
         obstacle=planned.obstacle,
     )

@@ -220,10 +220,23 @@ def _kept(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
 
 def _ranges(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
     ranges, zone = read_ranges(texts.texts), column.time_zone
-    datatype = column.datatype or _inferred(pa.concat_arrays([ranges.low, ranges.high]), zone)
+    ends = pc.drop_null(pa.concat_arrays([ranges.low, ranges.high]))
+    datatype = column.datatype or _inferred(ends, zone)
     check_ranges(ranges, datatype, zone)
-    bounds = typed_bounds(ranges.low, ranges.high, datatype, zone, is_exact=reading.is_exact)
-    return _bounded(texts, bounds, ranges.or_missing, reading)
+    # Where a range has one end, the other is read as the same, and is null afterwards.
+    low, high = (pc.coalesce(*pair) for pair in ((ranges.low, ranges.high), (ranges.high, ranges.low)))
+    has_end = pc.is_valid(low)
+    bounds = typed_bounds(
+        low.filter(has_end), high.filter(has_end), datatype, zone, is_exact=reading.is_exact
+    )
+    place = pc.if_else(has_end, pc.subtract(pc.cumulative_sum(has_end.cast(pa.int64())), 1), None)
+    has_both = pc.and_(pc.is_valid(ranges.low), pc.is_valid(ranges.high))
+    wanted = (pc.is_valid(ranges.low), pc.is_valid(ranges.high), has_both)
+    read = (
+        values.take(pc.if_else(is_there, place, None))
+        for values, is_there in zip((bounds.low, bounds.high, bounds.mid), wanted, strict=True)
+    )
+    return _bounded(texts, Bounds(*read), ranges.or_missing, reading)
 
 
 def _figures(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:

@@ -72,8 +72,8 @@ def verify_against(
         raise InternalError("classes of a population are verified with its table")
     if plan.has_figures:
         raise InternalError("figures of classes are verified through the link")
-    if plan.pseudonymized:
-        raise InternalError("pseudonyms are verified through the link")
+    if plan.pseudonymized or plan.mask is not None:
+        raise InternalError("pseudonyms and masked columns are verified through the link")
     promise = Promise.of(plan)
     published = _in_memory(promise, output)
     names = columns_to_read(plan, promise.columns)

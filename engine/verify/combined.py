@@ -69,6 +69,8 @@ class ReleasedRows:
     guarantee: Guarantee | None
     """None: it promises nothing about classes."""
     hierarchies: Mapping[str, DeclaredHierarchy]
+    masked: frozenset[str] = frozenset()
+    """The sensitive columns that are published with other values than the original's: these count."""
     data: int = 0
     """Equal for releases of the same data, wherever its bytes are."""
     suppressed: Codes = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -97,10 +99,11 @@ class ReleasedRows:
             link,
             promise.columns,
             promise.quasi_identifiers,
-            tuple(plan.column(name) for name in promise.sensitive),
+            tuple(plan.once_masked.column(name) for name in promise.sensitive),
             plan.column(respondent.column) if isinstance(respondent, RespondentColumn) else None,
             promise.guarantee,
             hierarchies,
+            masked=frozenset(each.column for each in plan.masked).intersection(promise.sensitive),
             suppressed=_suppressed(plan, original, link, is_withdrawn),
         )
 
@@ -246,19 +249,39 @@ def _classes_of(release: ReleasedRows, generalised: set[str], rows: int) -> Code
     link = Link(release.link)
     published = np.zeros(link.rows, np.int64)
     if telling:
-        codes: dict[str, list[Codes]] = {name: [] for name in telling}
-        numbers: dict[str, dict[str, int]] = {name: {} for name in telling}
-        for batch in read_output(release.output, release.published, ()).batches(telling, None):
-            for name in telling:
-                column = batch.columns[name]
-                texts = numbers[name]
-                places = [texts.setdefault(text, len(texts)) for text in column.texts.to_pylist()]
-                of_record = np.array(places, np.int64)[column.numbers]
-                codes[name].append(np.repeat(of_record, batch.repeats))
-        published = group([np.concatenate(codes[name]) for name in telling]).ids
+        columns = _published_columns(release, telling)
+        published = group([column.codes for column in columns.values()]).ids
     classes = np.full(rows, _ABSENT, np.int64)
     classes[link.part(0, link.rows)] = published
     return classes
+
+
+def _published_columns(release: ReleasedRows, names: Sequence[str]) -> dict[str, Coded]:
+    """Columns of the output, each distinct text once."""
+    codes: dict[str, list[Codes]] = {name: [] for name in names}
+    numbers: dict[str, dict[str, int]] = {name: {} for name in names}
+    for batch in read_output(release.output, release.published, ()).batches(names, None):
+        for name in names:
+            column, texts = batch.columns[name], numbers[name]
+            places = [
+                texts.setdefault(text, len(texts)) if text else MISSING for text in column.texts.to_pylist()
+            ]
+            of_record = np.array(places, np.int64)[column.numbers]
+            codes[name].append(np.repeat(of_record, batch.repeats))
+    return {name: Coded(np.concatenate(codes[name]), pa.array([*numbers[name]], TEXT)) for name in names}
+
+
+def _as_published(release: ReleasedRows, rows: int) -> dict[str, Coded]:
+    """The masked sensitive columns, by row of the data; missing where the row is not published."""
+    link, names = Link(release.link), sorted(release.masked)
+    if not names:
+        return {}
+    columns = {}
+    for name, column in _published_columns(release, names).items():
+        of_rows = np.full(rows, MISSING, np.int64)
+        of_rows[link.part(0, link.rows)] = column.codes
+        columns[name] = Coded(of_rows, column.values)
+    return columns
 
 
 # --- Groups of respondents
@@ -378,7 +401,8 @@ def _judged(
     names = tuple(column.name for column in release.sensitive)
     promise = Promise(release.published, release.classes, names, (), release.guarantee)
     recounts = promise.recounts()
-    values = [_Valued.of(data.table.columns[column.name], column) for column in release.sensitive]
+    columns = {**data.table.columns, **_as_published(release, data.table.rows)}
+    values = [_Valued.of(columns[column.name], column) for column in release.sensitive]
     people = _people(release, data)
 
     def columns_of(those: Codes) -> dict[str, Codes]:

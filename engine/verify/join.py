@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
+from smalti.engine.plan.masks import Coded as Thresholds
 from smalti.engine.plan.plan import Column
 from smalti.engine.verify.columns import MISSING, ArrowArray, Coded, Codes, broken, numbered, pc
 from smalti.engine.verify.labels import Coverage
@@ -326,6 +327,7 @@ class IsCovered(Check):
         original: StagedColumn,
         published: StagedColumn,
         hierarchy: DeclaredHierarchy | None = None,
+        codes: Thresholds | None = None,
     ) -> None:
         """Read all labels, if they are few.
 
@@ -335,7 +337,7 @@ class IsCovered(Check):
         """
         self.original = column.name
         self._column = column
-        self._hierarchy = hierarchy
+        self._hierarchy, self._codes = hierarchy, codes
         self._original = original
         self._published = published
         self._claims: Coverage | None = None
@@ -343,7 +345,7 @@ class IsCovered(Check):
         """Whether each pair of a label and an original occurs."""
         self._width = len(original.values) + 1
         if not (original.is_wide or published.is_wide):
-            self._claims = coverage(column, original.coded, published.coded, hierarchy)
+            self._claims = coverage(column, original.coded, published.coded, hierarchy, codes)
             if self._width * (len(published.values) + 1) <= _LARGEST_SQUARE:
                 self._pairs = np.zeros(self._width * (len(published.values) + 1), bool)
 
@@ -367,7 +369,7 @@ class IsCovered(Check):
         # Equal texts side by side do no harm where each is read as a value; to read them takes less time
         # than to find the different ones.
         before = _each(texts) if self._column.datatype.is_ordered else numbered(texts).coded
-        claims = coverage(self._column, before, after, self._hierarchy)
+        claims = coverage(self._column, before, after, self._hierarchy, self._codes)
         self._require(claims, after.codes, before.codes + 1)
 
     def finish(self) -> None:

@@ -2,7 +2,8 @@ r"""The verifier's own reading of published labels: which originals does each of
 
 Grammar of a published quasi-identifier. A missing value is an empty field and covers a missing
 original only. In an ordered column, `v` covers the originals of equal value, `[low..high]` those
-from low to high inclusive, and `[low..high|]` these and missing ones. In a text column, a text
+from low to high inclusive, and `[low..high|]` these and missing ones; of a coded column a range may lack
+the end that is a threshold, and covers all beyond. In a text column, a text
 covers itself (with one backslash put before a first character `[`, `{` or a backslash), and
 `{a|b|c}` covers the items that it lists, bytewise sorted, with `\\`, `|`, `{` and `}` inside an item
 preceded by a backslash; an empty last item is the missing value.
@@ -24,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from smalti.engine.plan.masks import Coded as Thresholds
 from smalti.engine.plan.plan import Column
 from smalti.engine.verify.columns import MISSING, ArrowArray, Coded, Codes, broken, pc
 from smalti.errors import DataError
@@ -101,15 +103,23 @@ class ListCoverage(Coverage):
         return listed
 
 
-def coverage(column: Column, original: Coded, published: Coded) -> Coverage:
+def coverage(
+    column: Column, original: Coded, published: Coded, codes: Thresholds | None = None
+) -> Coverage:
     """Read all labels of a column.
+
+    Args:
+        column: as the plan reads it.
+        original: its values.
+        published: its labels.
+        codes: thresholds, at which ends of ranges are open; None: there are none.
 
     Raises:
         GuaranteeError: a label is not of the grammar.
         DataError: an original is not of its column's datatype.
     """
     if column.datatype.is_ordered:
-        return _ranges(column, original, published)
+        return _ranges(column, original, published, codes)
     try:
         return _lists(original, published)
     except UnreadableError:
@@ -184,8 +194,10 @@ def _split(body: str) -> list[str]:
     return items
 
 
-def _ranges(column: Column, original: Coded, published: Coded) -> RangeCoverage:
+def _ranges(column: Column, original: Coded, published: Coded, codes: Thresholds | None) -> RangeCoverage:
     try:
+        if codes is not None:
+            return _open_ranges(column, original, published, codes)
         low, high, with_missing = _bounds(published.values)
         bounds = pa.chunked_array([low, high]).combine_chunks()
         _check_form(bounds, column.datatype)
@@ -203,6 +215,54 @@ def _ranges(column: Column, original: Coded, published: Coded) -> RangeCoverage:
         raise _unreadable_label(column)
     keys, low_keys, high_keys = (np.append(part, 0) for part in (keys, at[:half], at[half:]))
     return RangeCoverage(keys, low_keys, high_keys, np.append(with_missing, True))
+
+
+def _open_ranges(column: Column, original: Coded, published: Coded, codes: Thresholds) -> RangeCoverage:
+    """Labels of a coded column: no end is at a threshold or beyond it, but for the closed one of `[90..]`.
+
+    Raises:
+        UnreadableError: a label is another.
+        DataError: an original is not of the column's datatype.
+    """
+    parts = pc.extract_regex(
+        published.values,
+        r"(?s)\A(?:\[(?P<low>[^\[\]|]*?)\.\.(?P<high>[^\[\]|]*)(?P<end>\|?)\]|(?P<single>[^\[\]|]+))\z",
+    )
+    if parts.null_count:
+        raise UnreadableError
+    low, high, end, single = (
+        pc.struct_field(parts, name).cast(pa.large_string()) for name in ("low", "high", "end", "single")
+    )
+    low, high = (pc.if_else(pc.equal(single, ""), each, single) for each in (low, high))
+    no_low, no_high = (pc.equal(each, "").to_numpy(zero_copy_only=False) for each in (low, high))
+    if (codes.bottom is None and no_low.any()) or (codes.top is None and no_high.any()):
+        raise UnreadableError
+    some = codes.top if codes.top is not None else codes.bottom
+    stated = pa.array([codes.bottom or some, codes.top or some], pa.large_string())
+    filled = [pc.if_else(pc.equal(each, ""), some, each) for each in (low, high)]
+    bounds = pa.chunked_array([*filled, stated]).combine_chunks()
+    _check_form(bounds, column.datatype)
+    try:
+        _check_form(original.values, column.datatype)
+        keys, at = _places(column, original.values, bounds)
+    except _UnreadableLabelError:
+        raise
+    except UnreadableError:
+        raise _unreadable_original(column) from None
+    half = len(low)
+    least, most, (bottom, top) = at[:half], at[half : 2 * half], at[2 * half :]
+    is_fine = no_low | no_high | (least <= most)
+    if codes.top is not None:
+        is_fine &= (no_high | (most < top)) & (no_low | (least <= top))
+    if codes.bottom is not None:
+        is_fine &= (no_low | (least > bottom)) & (no_high | (most >= bottom))
+    if not is_fine.all():
+        raise UnreadableError
+    ends = np.iinfo(np.int64)
+    least, most = np.where(no_low, ends.min, least), np.where(no_high, ends.max, most)
+    keys, least, most = (np.append(part, 0) for part in (keys, least, most))
+    with_missing = pc.equal(end, "|").to_numpy(zero_copy_only=False)
+    return RangeCoverage(keys, least, most, np.append(with_missing, True))
 
 
 class _UnreadableLabelError(UnreadableError):

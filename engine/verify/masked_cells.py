@@ -15,8 +15,8 @@ import pyarrow as pa
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.masks import AtLevel, Coded, MaskedColumn, Noisy, Pseudonymized, RareCells, Recoded
 from smalti.engine.plan.plan import Column
-from smalti.engine.verify.columns import TEXT, ArrowArray, broken, numbered, pc
-from smalti.engine.verify.join import Check, Granted, Joined
+from smalti.engine.verify.columns import TEXT, ArrowArray, Codes, broken, numbered, pc
+from smalti.engine.verify.join import Check, Granted, Joined, originals_at
 from smalti.engine.verify.labels import UnreadableError, canonical, places_beside
 from smalti.engine.verify.nodes import interval_of, node_at
 from smalti.engine.verify.stage import Part, StagedColumn
@@ -279,3 +279,26 @@ class Collected(Check):
 
     def finish(self) -> None:
         """All is well."""
+
+
+def check_sample(column: Column, granted: Granted, left_out: Codes, people: Collected) -> None:
+    """Check that each record that is left out is of a respondent without any published one.
+
+    Args:
+        column: of the respondents.
+        granted: the original.
+        left_out: the records, ascending.
+        people: the respondents of published records.
+
+    Raises:
+        GuaranteeError: a respondent is in the sample with some records only.
+    """
+    sampled, staged = pa.array(sorted(people.texts), TEXT), granted.table.columns[column.name]
+    for _, originals in originals_at(granted, left_out, [column.name]):
+        texts = canonical_texts(column, staged, originals[column.name])
+        if pc.any(pc.is_in(texts, value_set=sampled), min_count=0).as_py():
+            raise broken(
+                "published output",
+                "a record is left out whose respondent is in the sample",
+                "all records of a respondent, or none",
+            )

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
@@ -30,6 +30,7 @@ _PSEUDONYM: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?", re.ASCII)
 _INTERVAL: Final = re.compile(rf"({_NUMBER.pattern})\.\.(<?)({_NUMBER.pattern})", re.ASCII)
 _DAYS: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.\.[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_LABEL: Final = re.compile(r"\[(?P<low>[^\[\]|]*?)\.\.(?P<high>[^\[\]|]*)\|?\]")
 _FIGURE: Final = re.compile(rf"\[~(?:{_NUMBER.pattern}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})\]", re.ASCII)
 
 
@@ -40,6 +41,7 @@ def check_masked_form(
     folder: Path,
     *,
     is_sample: bool,
+    labelled: Collection[str] = (),
 ) -> None:
     """Check order and form of a published table, without the owner's data.
 
@@ -49,6 +51,7 @@ def check_masked_form(
         output: its files.
         folder: a private place.
         is_sample: whether rows are those of a sample: what is frequent in the table need not be in it.
+        labelled: the columns that are published as ranges of coded values.
 
     Raises:
         GuaranteeError: a value is none that its technique produces, or rows are in another order.
@@ -56,7 +59,11 @@ def check_masked_form(
     with private_place(folder) as place:
         table, _ = staged_output(columns, (), output, place, BLOCK)
         for node in masked:
-            _check(node, table, is_sample=is_sample)
+            if isinstance(node, Coded) and node.column in labelled:
+                if not all(_is_open(node, text) for text in _counts(table, table.columns[node.column])):
+                    raise _unfit(node)
+            else:
+                _check(node, table, is_sample=is_sample)
 
 
 def _check(node: MaskedColumn, table: StagedTable, *, is_sample: bool) -> None:
@@ -111,6 +118,29 @@ def _is_between(text: str, bottom: str | None, top: str | None) -> bool:
         return True
     number = Fraction(text)
     return (bottom is None or number >= Fraction(bottom)) and (top is None or number <= Fraction(top))
+
+
+def _is_open(node: Coded, text: str) -> bool:
+    """Whether a label has no end beyond a threshold; of numbers, as `_is_between`."""
+    label = _LABEL.fullmatch(text)
+    low, high = (label["low"], label["high"]) if label is not None else (text, text)
+    ends = [end for end in (low, high, node.top, node.bottom) if end]
+    if not all(_NUMBER.fullmatch(end) for end in ends):
+        return True
+    is_below = node.top is None or (
+        (not high or Fraction(high) < Fraction(node.top))
+        and (not low or Fraction(low) <= Fraction(node.top))
+    )
+    is_above = node.bottom is None or (
+        (not low or Fraction(low) > Fraction(node.bottom))
+        and (not high or Fraction(high) >= Fraction(node.bottom))
+    )
+    return (
+        is_below
+        and is_above
+        and (bool(low) or node.bottom is not None)
+        and (bool(high) or node.top is not None)
+    )
 
 
 def _is_interval(text: str, width: Fraction, start: Fraction) -> bool:

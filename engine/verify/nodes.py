@@ -29,6 +29,7 @@ from smalti.engine.plan.hierarchies import (
     Stated,
     hierarchy_of,
 )
+from smalti.engine.plan.masks import Coded as Thresholds
 from smalti.engine.plan.plan import Column, OutputForm
 from smalti.engine.verify.columns import MISSING, TEXT, Coded, Codes, broken
 from smalti.engine.verify.labels import (
@@ -70,9 +71,20 @@ class NodeCoverage(Coverage):
 
 
 def coverage(
-    column: Column, original: Coded, published: Coded, hierarchy: DeclaredHierarchy | None = None
+    column: Column,
+    original: Coded,
+    published: Coded,
+    hierarchy: DeclaredHierarchy | None = None,
+    codes: Thresholds | None = None,
 ) -> Coverage:
     """Read all labels of a column, in the form that the plan has for it.
+
+    Args:
+        column: as the plan reads it.
+        original: its values.
+        published: its labels.
+        hierarchy: of the column.
+        codes: thresholds of a column that is published as ranges.
 
     Raises:
         GuaranteeError: a label is not of the grammar, or the hierarchy is not that of the plan.
@@ -81,7 +93,7 @@ def coverage(
     if column.form is OutputForm.PREFIX:
         return prefix_coverage(column, original, published)
     if column.hierarchy is None:
-        return coverage_by_value(column, original, published)
+        return coverage_by_value(column, original, published, codes)
     hierarchy = _of_plan(column, hierarchy)
     nodes_of, root = _reader(column, hierarchy.stated)
     texts = original.values.to_pylist()

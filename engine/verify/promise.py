@@ -32,6 +32,11 @@ class Property(StrEnum):
     GROUPS = "each group has enough different sensitive values, and as many of them as records"
     VALUES = "the sensitive values of each group are those of its records"
     ONE_ROW = "no respondent has more than one record"
+    MASKED_FORM = "each masked value is one that its technique can produce"
+    MASKED = "each masked value is what its technique makes of its original"
+    UNMASKED = "sensitive and released values that are not masked are unchanged"
+    SAMPLED = "of each respondent in the sample each row is published exactly once, and no other row"
+    DRAWN = "how samples and noise were drawn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,8 @@ class Verification:
     """Who have such a row, or one that is kept at the roots of all columns."""
     population: PopulationCount | None = None
     """Of the population table, where the plan names one."""
+    rows_not_sampled: int = 0
+    """Left out of the others, for their respondents are not in the sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +237,18 @@ def shown(
 
 def _not_promised(promise: Promise) -> tuple[Property, ...]:
     if promise.guarantee.is_of_population:
-        return Property.CLASS_ROWS, Property.RESPONDENTS, Property.SHARES, *_OF_GROUPS
-    return Property.POPULATION, Property.SHARES, *_OF_GROUPS
+        return Property.CLASS_ROWS, Property.RESPONDENTS, Property.SHARES, *_OF_OTHERS
+    return Property.POPULATION, Property.SHARES, *_OF_OTHERS
 
 
-_OF_GROUPS: Final = (Property.GROUPS, Property.VALUES, Property.ONE_ROW)
-"""What is promised of groups whose values are published apart, and of no class."""
+_OF_OTHERS: Final = (
+    Property.GROUPS,
+    Property.VALUES,
+    Property.ONE_ROW,
+    Property.MASKED_FORM,
+    Property.MASKED,
+    Property.UNMASKED,
+    Property.SAMPLED,
+    Property.DRAWN,
+)
+"""What is promised of groups whose values are published apart, and of masked tables: of no class."""

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from smalti.engine.plan.any_plan import PlanOfColumns
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
-from smalti.engine.plan.masks import Pseudonymized
+from smalti.engine.plan.masks import MaskedColumn, Noisy, Pseudonymized, RareCells
 from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn
 from smalti.engine.verify.against import verify_against
 from smalti.engine.verify.categories import IsCategory
@@ -45,7 +45,14 @@ from smalti.engine.verify.join import (
     join,
     originals_at,
 )
-from smalti.engine.verify.masked_cells import IsMasked, expected_texts
+from smalti.engine.verify.masked_cells import (
+    Collected,
+    IsMasked,
+    IsNoisy,
+    check_sample,
+    expected_texts,
+    rare_values,
+)
 from smalti.engine.verify.nodes import root_label
 from smalti.engine.verify.population import OriginalPopulation, check_population
 from smalti.engine.verify.promise import (
@@ -118,11 +125,14 @@ def verify_run(  # noqa: PLR0913 (what a run has)
 
     Contract:
         Checked   header and form; each input row that satisfies the filter, and is about nobody who
-                  withdrew, published exactly once, and no other; kept columns unchanged; each
-                  label covers its original, or is the figure or category of its class; k by respondents;
+                  withdrew, published exactly once (of a sample: all rows of a respondent, or none), and no
+                  other; kept columns unchanged, or masked as the plan says; each label covers its
+                  original, or is the figure or category of its class; of a coded column none has an end
+                  beyond the threshold; k by respondents;
                   for each sensitive column by itself, no value held by all respondents of a class and,
                   for l-diversity, l values matched to l respondents; rows ordered by published values.
-        Not       that the plan is what the policy asks; file metadata of Parquet.
+        Not       that the plan is what the policy asks; how samples and noise were drawn; file metadata of
+                  Parquet.
         Cost      memory does not grow with the rows: some blocks of a file, a window of the original's
                   columns (`verify_join.WINDOW`), and the count of classes (`verify_count.MEMORY`). A
                   class in which several respondents hold several values each, and rare ones, is looked
@@ -328,8 +338,13 @@ class _Run:
         owned = self._owned(promise, original, is_withdrawn)
         rows = Link(link)
         chosen = self.plan.apply.transform.lattice_terms
+        is_sample = self.plan.sampling_rate is not None
         left_out = check_link(
-            owned.granted, rows, published.table.rows, self.sizes.seen, may_leave_out=chosen.leaves_out
+            owned.granted,
+            rows,
+            published.table.rows,
+            self.sizes.seen,
+            may_leave_out=chosen.leaves_out or is_sample,
         )
         counted = self._joined(promise, published, owned.granted, rows, left_out)
         check_counted(promise, counted, promise.recounts())
@@ -348,9 +363,10 @@ class _Run:
             owned.rows_withdrawn,
             owned.rows_filtered,
             counted.reached_of(promise),
-            len(left_out),
+            0 if is_sample else len(left_out),
             counted.people_left_out,
             of_population,
+            len(left_out) if is_sample else 0,
         )
 
     def _population(
@@ -379,9 +395,17 @@ class _Run:
         self, promise: Promise, published: _Published, granted: Granted, link: Link, left_out: Codes
     ) -> Counted:
         plan, before, after = self.plan, granted.table.columns, published.table.columns
-        checks: list[Check] = [self._unchanged(name, before[name], after[name]) for name in promise.kept]
+        checks: list[Check] = [
+            self._unchanged(name, before[name], after[name], granted) for name in promise.kept
+        ]
         checks += [
-            IsCovered(plan.column(name), before[name], after[name], self.hierarchies.get(name))
+            IsCovered(
+                plan.column(name),
+                before[name],
+                after[name],
+                self.hierarchies.get(name),
+                plan.codes_of(name),
+            )
             for name in promise.quasi_identifiers
             if not plan.column(name).is_published_as_figures
         ]
@@ -391,31 +415,48 @@ class _Run:
         at_root = self._at_root(promise, before, after) if chosen.keeps_suppressed else None
         checks += [at_root] if at_root is not None else []
         if chosen.leaves_out:
+            if plan.mask is not None and (plan.sampling_rate is not None or plan.masks(promise.sensitive)):
+                raise broken(
+                    "plan", "nothing tells why a record is left out of a masked table", "all records"
+                )
             return self._joined_with_others(promise, granted, link, left_out, checks, published)
         with closing(ClassCount(self.place, memory=self.sizes.count)) as count:
-            values = {name: Values(after[name], plan.column(name)) for name in promise.sensitive}
+            as_published = plan.once_masked
+            values = {name: Values(after[name], as_published.column(name)) for name in promise.sensitive}
             match plan.read.respondent:
                 case RespondentColumn(column):
                     people = plan.column(column)
                     counting = IsCounted(count, published.table, keys, values, people, before[column])
-                    join(published.table, granted, link, [*checks, counting], self.sizes.window)
+                    sampled = [] if plan.sampling_rate is None else [Collected(people, before[column])]
+                    join(published.table, granted, link, [*checks, counting, *sampled], self.sizes.window)
+                    for each in sampled:
+                        check_sample(people, granted, left_out, each)
                 case OneRowEach():
                     join(published.table, granted, link, checks, self.sizes.window)
                     count_rows(count, published.table, keys, values)
             orders = [each.order for each in values.values()]
-            trees = [self._tree_of(plan.column(name), each) for name, each in values.items()]
+            trees = [self._tree_of(as_published.column(name), each) for name, each in values.items()]
             counted = count.counted(promise.recounts(), orders, promise.sensitive, trees)
         if at_root is None:
             return counted
         return replace(counted, people_left_out=at_root.people_within(chosen.suppression_limit, counted))
 
-    def _unchanged(self, name: str, before: StagedColumn, after: StagedColumn) -> Check:
-        """That a column is published as it came, or as its pseudonyms."""
+    def _unchanged(self, name: str, before: StagedColumn, after: StagedColumn, granted: Granted) -> Check:
+        """That a column is published as it came, as its pseudonyms, or as a single technique leaves it."""
         column = self.plan.column(name)
-        if column.pseudonym_key is None:
+        node: MaskedColumn | None = next((each for each in self.plan.masked if each.column == name), None)
+        if column.pseudonym_key is not None:
+            node = Pseudonymized(name, column.pseudonym_key)
+        if node is None:
             return IsKept(name, before, after)
-        node = Pseudonymized(name, column.pseudonym_key)
-        expected = partial(expected_texts, node, column, None, self.key, frozenset())
+        if isinstance(node, Noisy):
+            return IsNoisy(node, before, after)
+        rare: frozenset[str] = frozenset()
+        if isinstance(node, RareCells):
+            who = self.plan.read.respondent
+            people = self.plan.column(who.column) if isinstance(who, RespondentColumn) else None
+            rare = rare_values(column, granted, people, node.minimum)
+        expected = partial(expected_texts, node, column, self.hierarchies.get(name), self.key, rare)
         return IsMasked(name, before, after, expected)
 
     def _figures(

@@ -203,7 +203,8 @@ class Anonymization:
     method: str
     """The privacy model (vocab.words.METHODS)."""
     algorithm: str | None
-    """The technique (vocab.words.ALGORITHMS); None where the document names none, or several."""
+    """The technique (vocab.words.ALGORITHMS), or of several the one that makes classes; None where the
+    document names none, or several of masking."""
     k: Bound | None
     """Present for every method that needs it."""
     l: Bound | None  # noqa: E741 (the literature's name)
@@ -221,7 +222,8 @@ class Anonymization:
     `and` of `smalti:column` and the parameter."""
     where: Where = field(default=NOWHERE, compare=False, repr=False)
     several_algorithms: tuple[str, ...] = ()
-    """The techniques where the document names several, sorted; only of masking."""
+    """All of them where the document names several, sorted: of masking, or one that makes classes and what
+    stands beside it."""
 
     @property
     def algorithms(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from smalti.policy.read.reading_refinements import read_refinement, read_refinem
 from smalti.policy.read.stated_refinements import Refinement, Refinements, stated_respondent, whole_bound
 from smalti.policy.read.values import Scope
 from smalti.policy.text.json_text import Place
+from smalti.vocab.techniques import CLASS_MAKERS, MODELS_BESIDE
 from smalti.vocab.terms import (
     ALGORITHM,
     ANONYMIZE,
@@ -209,6 +210,14 @@ def _not_one_parameter(place: Place, scope: Scope) -> None:
 # --- The result
 
 
+def _maker(refinements: Refinements) -> str | None:
+    """The one that makes the output, beside which others are techniques; None of several techniques."""
+    named = refinements.all_names(ALGORITHM)
+    is_beside = refinements.method in MODELS_BESIDE and len(named) > 1
+    makers = tuple(CLASS_MAKERS.intersection(named)) if is_beside else named
+    return makers[0] if len(makers) == 1 else None
+
+
 def _assemble(refinements: Refinements, scope: Scope) -> Anonymization:
     respondent, one_row_each = stated_respondent(refinements, scope)
     references = {
@@ -218,7 +227,7 @@ def _assemble(refinements: Refinements, scope: Scope) -> Anonymization:
     algorithms = refinements.all_names(ALGORITHM)
     return Anonymization(
         method=refinements.name(METHOD) or "",
-        algorithm=algorithms[0] if len(algorithms) == 1 else None,
+        algorithm=_maker(refinements),
         k=whole_bound(refinements, K, scope),
         l=whole_bound(refinements, L, scope),
         identifiers=references[IDENTIFIER],

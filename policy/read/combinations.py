@@ -1,20 +1,26 @@
 """Which refinements of an action are compatible, and which each method requires."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.model import Comparison, Condition, Logical, LogicalOperator, Number, Operator
 from smalti.policy.read.columns import Column
+from smalti.policy.read.combined_techniques import (
+    check_algorithms,
+    check_techniques,
+    listed_names,
+    may_name,
+)
 from smalti.policy.read.stated_refinements import Refinement, Refinements
 from smalti.policy.read.values import Scope
+from smalti.vocab.techniques import BESIDE
 from smalti.vocab.terms import (
     ALGORITHM,
     ANATOMY,
     BUDGET_DELTA,
     BUDGET_EPSILON,
-    CHARGED_METHODS,
     CUT_SCORE,
     DELTA,
     DIFFERENTIAL_PRIVACY,
@@ -56,7 +62,6 @@ from smalti.vocab.terms import (
     L,
 )
 from smalti.vocab.words import (
-    ALGORITHM_METHODS,
     ALGORITHM_NEEDS,
     BY_IRI,
     METHOD_NEEDS,
@@ -84,7 +89,7 @@ _OF_MASKING: Final[Mapping[str, tuple[tuple[IRI, ...], ...]]] = {
     MDAV: ((K,), (OUTPUT_FORM,)),
     PSEUDONYMIZATION: ((PSEUDONYM,),),
 }
-"""What techniques require beside `ALGORITHM_NEEDS` where nothing else does: one of some operands.
+"""What single techniques require beside `ALGORITHM_NEEDS` where nothing else does: one of some operands.
 
 Which columns are suppressed is said with identifiers, which the public part of a policy leaves out: the
 plan asks for them."""
@@ -98,8 +103,9 @@ def check_combinations(refinements: Refinements, scope: Scope) -> None:
     """Report incompatible refinements and, if all refinements were read, missing ones."""
     _check_roles(refinements, scope)
     _check_parameters_of_columns(refinements, scope)
-    _check_algorithm(refinements, scope)
-    _check_words(refinements, scope)
+    fits = check_algorithms(refinements, scope)
+    check_techniques(refinements, scope)
+    _check_words(refinements, scope, has_algorithms=fits)
     _check_distances(refinements, scope)
     _check_dimensionality(refinements, scope)
     _check_l_fits_k(refinements, scope)
@@ -164,30 +170,8 @@ def _check_parameters_of_columns(refinements: Refinements, scope: Scope) -> None
 # --- Words that do not fit the method, the algorithm or the mechanism
 
 
-def _check_algorithm(refinements: Refinements, scope: Scope) -> None:
-    refinement, method = refinements.get(ALGORITHM), refinements.method
-    if refinement is None or method is None:
-        return
-    if len(refinement.names) > 1 and method != MASKING:
-        message = f"the method `{method}` takes one algorithm, and the policy names {len(refinement.names)}"
-        help_ = f"keep one of them: only `{MASKING}` takes several techniques"
-        scope.findings.error("P431", refinement.value_place, message, help_)
-        return
-    for name in sorted(refinement.names):
-        methods = ALGORITHM_METHODS[name]
-        if method not in methods:
-            message = f"the algorithm `{name}` cannot meet the requirements of the method `{method}`"
-            help_ = f"use it with the method {_listed(methods)}"
-            if method in CHARGED_METHODS:
-                help_ = "differential privacy requires a `smalti:mechanism`"
-            scope.findings.error("P431", refinement.value_place, message, help_)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return " or ".join(f"`{name}`" for name in sorted(names))
-
-
-def _check_words(refinements: Refinements, scope: Scope) -> None:
+def _check_words(refinements: Refinements, scope: Scope, *, has_algorithms: bool) -> None:
+    """Report words that do not fit; those of algorithms where it is known which ones are meant."""
     method, algorithms = refinements.method, refinements.algorithms
     for refinement in refinements.by_key.values():
         word = refinement.word
@@ -202,15 +186,20 @@ def _check_words(refinements: Refinements, scope: Scope) -> None:
                 )
                 continue
             message = f"the method `{method}` has no refinement {shown}"
-            help_ = f"remove it, or write the method {_listed(word.methods)}"
+            help_ = f"remove it, or write the method {listed_names(word.methods)}"
             scope.findings.error("P423", refinement.place, message, help_)
-        elif word.algorithms and word.algorithms.isdisjoint(algorithms):
-            named = " and ".join(f"`{name}`" for name in algorithms)
-            owner = "an action without an algorithm"
-            if algorithms:
-                owner = f"the algorithm {named}" if len(algorithms) == 1 else f"none of {named}"
-            help_ = f"remove it, or write the algorithm {_listed(word.algorithms)}"
-            scope.findings.error("P423", refinement.place, f"{owner} has no refinement {shown}", help_)
+        elif has_algorithms and word.algorithms and word.algorithms.isdisjoint(algorithms):
+            help_ = f"remove it, or write the algorithm {listed_names(word.algorithms)}"
+            message = f"{_owner(algorithms)} no refinement {shown}"
+            scope.findings.error("P423", refinement.place, message, help_)
+
+
+def _owner(algorithms: Sequence[str]) -> str:
+    """The subject of a sentence about algorithms, with its verb."""
+    named = " and ".join(f"`{name}`" for name in algorithms)
+    if not algorithms:
+        return "an action without an algorithm has"
+    return f"the algorithm {named} has" if len(algorithms) == 1 else f"the algorithms {named} have"
 
 
 def _check_distances(refinements: Refinements, scope: Scope) -> None:
@@ -249,14 +238,14 @@ def _check_mechanism(refinements: Refinements, scope: Scope) -> None:
     names = refinement.names if refinement is not None else frozenset[str]()
     usable = _MECHANISMS.get(refinements.method or "", names)
     if refinement is not None and names and not names & usable:
-        message = f"the method `{refinements.method}` does not support the mechanism {_listed(names)}"
-        scope.findings.error("P435", refinement.value_place, message, f"write {_listed(usable)}")
+        message = f"the method `{refinements.method}` does not support the mechanism {listed_names(names)}"
+        scope.findings.error("P435", refinement.value_place, message, f"write {listed_names(usable)}")
     elif refinement is not None and names & usable == {_GAUSSIAN}:
         _check_gaussian(refinement, delta, refinements, scope)
     needs_none = bool(names) and names & usable <= PURE_MECHANISMS
     if delta is not None and needs_none and not _may_select_groups(refinements):
         message = (
-            f"{quoted(delta.shown)} does not fit {_listed(names)}, which never loses more than epsilon"
+            f"{quoted(delta.shown)} does not fit {listed_names(names)}, which never loses more than epsilon"
         )
         help_ = "remove it, or write the mechanism `gaussian`"
         scope.findings.error("P435", delta.place, message, help_)
@@ -433,10 +422,11 @@ def _check_measures(refinements: Refinements, scope: Scope) -> None:
 def _check_needs_of_algorithm(refinements: Refinements, scope: Scope) -> None:
     refinement = refinements.get(ALGORITHM)
     for algorithm in refinements.algorithms if refinement is not None else ():
-        if refinement is None or refinements.method not in ALGORITHM_METHODS[algorithm]:
+        if refinement is None or not may_name(refinements, algorithm):
             continue
         needs: list[tuple[IRI, ...]] = [(iri,) for iri in ALGORITHM_NEEDS.get(algorithm, ())]
-        needs += _OF_MASKING.get(algorithm, ()) if refinements.method == MASKING else ()
+        is_technique = refinements.method == MASKING or algorithm in BESIDE
+        needs += _OF_MASKING.get(algorithm, ()) if is_technique else ()
         missing = [
             " or ".join(shown_word(iri, scope) for iri in need)
             for need in needs
@@ -444,7 +434,7 @@ def _check_needs_of_algorithm(refinements: Refinements, scope: Scope) -> None:
         ]
         if missing:
             message = f"the algorithm `{algorithm}` requires a refinement with {' and '.join(missing)}"
-            scope.findings.error("P411", refinement.value_place, message)
+            scope.findings.error("P411", refinement.place_of(algorithm), message)
 
 
 def check_needs_of_words(refinements: Refinements, scope: Scope) -> None:

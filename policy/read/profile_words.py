@@ -10,11 +10,12 @@ from smalti.policy.model import model
 from smalti.policy.model.model import Comparison, Day, Instant, Named, Number, Operator, Text
 from smalti.policy.read.columns import read_columns, read_respondent
 from smalti.policy.read.comparisons import WrittenComparison, check_no_unit
-from smalti.policy.read.typed_values import as_set, named_by_text, typed_value
+from smalti.policy.read.typed_values import as_set, moment_as_written, named_by_text, typed_value
 from smalti.policy.read.values import Scope, chosen_name, may_be_defined, number_in, open_name
 from smalti.vocab.terms import IRI, PSEUDONYM_KEY, RESPONDENT
 from smalti.vocab.words import Range, Word
 
+_A_DAY: Final = 'a number, or {"@value": "2026-05-01", "@type": "xsd:date"}'
 _UPPER: Final = frozenset({Operator.LTEQ, Operator.LT})
 _LOWER: Final = frozenset({Operator.GTEQ, Operator.GT})
 _STRICT: Final = {Operator.GT: "gteq", Operator.LT: "lteq"}
@@ -174,5 +175,6 @@ def _ordered(value: Value, written: WrittenComparison, scope: Scope) -> model.Va
     if typed is None or isinstance(typed, Number | Day | Instant):
         return typed
     message = f"{quoted(written.shown)} takes a number, a date or a date with time"
-    scope.findings.error("P433", value.place, message)
+    text = typed.text if isinstance(typed, Text) else ""
+    scope.findings.error("P433", value.place, message, f"write {moment_as_written(text) or _A_DAY}")
     return None

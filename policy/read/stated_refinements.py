@@ -17,7 +17,7 @@ from smalti.policy.model.model import (
 )
 from smalti.policy.read.columns import Column, read_column, read_respondent
 from smalti.policy.read.comparisons import WrittenComparison
-from smalti.policy.read.values import Scope
+from smalti.policy.read.values import Scope, plain_text
 from smalti.policy.text.json_text import Place
 from smalti.vocab.terms import ALGORITHM, IRI, METHOD, MONDRIAN, ONE_ROW_EACH, PRESENCE, RESPONDENT
 from smalti.vocab.words import ALGORITHM_METHODS, Range, Word
@@ -59,6 +59,11 @@ class Refinement:
     def value_place(self) -> Place:
         """Of the first value."""
         return self.written.values[0].place
+
+    def place_of(self, name: str) -> Place:
+        """Of the value that is a name; of the first value where none is written so."""
+        values = (value for value in self.written.values if plain_text(value) == name)
+        return next(values, self.written.values[0]).place
 
     @property
     def number(self) -> Decimal | None:

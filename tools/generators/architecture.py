@@ -18,8 +18,8 @@ MAY_IMPORT: Final = {
 FLOORS: Final = {
     "engine": {
         "plan": 1, "tables": 2, "backends": 3, "verify": 3, "registry": 3, "binding": 4, "jobs": 5,
-        "losses": 5, "anonymization": 6, "bucketization": 6, "releases": 6, "perturbation": 6, "masking": 6,
-        "training": 6, "run": 7,
+        "losses": 5, "techniques": 5, "anonymization": 6, "bucketization": 6, "releases": 6,
+        "perturbation": 6, "masking": 6, "training": 6, "run": 7,
     },
     "policy": {
         "model": 1, "text": 1, "short": 2, "findings": 3, "decide": 4, "document": 4, "read": 5,

@@ -46,6 +46,7 @@ from generators.shape_text import (
 from smalti.policy.read.combinations import LOSSES
 from smalti.policy.read.values import LARGEST
 from smalti.vocab.odrl import LEFT_OPERAND_KINDS, LOGICAL_OPERANDS, OPERATORS_OF, OPERATORS_OF_PERIODS
+from smalti.vocab.techniques import BESIDE, MODELS_BESIDE
 from smalti.vocab.terms import (
     ACTION,
     ALGORITHM,
@@ -268,7 +269,9 @@ def _of_method(method: str) -> Iterable[str]:
         named = [iri for iri in others if unfit(method, BY_IRI[iri]) == code]
         if named:
             yield _of_actions(code, path, condition, never(_mentions(*named)))
-    unable = [name for name in ALGORITHMS if method not in ALGORITHM_METHODS[name]]
+    # A graph does not tell whether a technique stands alone, or beside an algorithm that makes classes.
+    beside = BESIDE if method in MODELS_BESIDE else ()
+    unable = [name for name in ALGORITHMS if method not in ALGORITHM_METHODS[name] and name not in beside]
     yield _of_actions("P431", path, condition, never(_chosen(ALGORITHM, *unable)))
     for needed in METHOD_NEEDS[method]:
         unneeded = [name for name in ALGORITHMS if not goes_with(BY_IRI[needed[0]], name)]

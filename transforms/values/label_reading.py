@@ -16,7 +16,7 @@ from smalti.transforms.base import Datatype
 from smalti.transforms.values.texts import ValueFormError, all_match, keys
 
 TEXT_LIST: Final = pa.large_list(pa.large_string())
-_RANGE: Final = r"(?s)^\[(?P<low>[^\[\]|]+?)\.\.(?P<high>[^\[\]|]+)(?P<end>\|?)\]$"
+_RANGE: Final = r"(?s)^\[(?P<low>[^\[\]|]*?)\.\.(?P<high>[^\[\]|]*)(?P<end>\|?)\]$"
 _ITEM: Final = r"(?:[^\\|{}]|\\[\\|{}])+"
 _FIGURE: Final = r"(?s)^\[~(?P<figure>[^\[\]|]+)(?P<end>\|?)\]$"
 _CATEGORY: Final = re.compile(r"\[~((?:[^\\|\[\]]|\\[\\|\[\]])*)(\|?)\]", re.DOTALL)
@@ -31,7 +31,8 @@ class RangeTexts:
 
     low: pa.Array
     high: pa.Array
-    """Large strings, both; each has the lexical form of one datatype where `check_ranges` says so."""
+    """Large strings, both; each has the lexical form of one datatype where `check_ranges` says so; null
+    where the range has no such end."""
     or_missing: pa.Array
     """Whether the value may also be missing."""
 
@@ -124,9 +125,9 @@ def read_ranges(labels: pa.Array) -> RangeTexts:
     Raises:
         ValueFormError: some label begins like a range and is none.
 
-    >>> found = read_ranges(pa.array(["[17..34|]", "42"], pa.large_string()))
+    >>> found = read_ranges(pa.array(["[17..34|]", "42", "[90..]"], pa.large_string()))
     >>> found.low.to_pylist(), found.high.to_pylist(), found.or_missing.to_pylist()
-    (['17', '42'], ['34', '42'], [True, False])
+    (['17', '42', '90'], ['34', '42', None], [True, False, False])
     """
     is_range = pc.starts_with(labels, "[")
     parts = pc.extract_regex(labels, _RANGE)
@@ -136,6 +137,7 @@ def read_ranges(labels: pa.Array) -> RangeTexts:
         pc.if_else(is_range, pc.struct_field(parts, end), labels).cast(pa.large_string())
         for end in ("low", "high")
     )
+    low, high = (pc.if_else(pc.equal(end, ""), pa.scalar(None, end.type), end) for end in (low, high))
     or_missing = pc.fill_null(pc.and_(is_range, pc.equal(pc.struct_field(parts, "end"), "|")), False)
     return RangeTexts(low, high, or_missing)
 
@@ -146,11 +148,12 @@ def check_ranges(ranges: RangeTexts, datatype: Datatype, time_zone: str | None) 
     Raises:
         ValueFormError: some are not.
     """
-    ends = pa.concat_arrays([ranges.low, ranges.high])
+    low, high = (pc.coalesce(*ends) for ends in ((ranges.low, ranges.high), (ranges.high, ranges.low)))
+    ends = pa.concat_arrays([pc.drop_null(low), pc.drop_null(high)])
     if not all_match(ends, datatype):
         raise ValueFormError
     places = keys(ends, datatype, time_zone)
-    count = len(ranges.low)
+    count = len(ends) // 2
     if (places[:count] > places[count:]).any():
         raise ValueFormError
 

@@ -4,6 +4,7 @@ r"""The labels of generalised values: one grammar, for every engine and output f
 ``42``                a single value, as its own text
 ``[17..34]``          numbers, dates, date-times: from 17 to 34, both included
 ``[17..34|]``         the same, or missing
+``[34..]``            of a top-coded column: 34 or more; ``[..17]`` of a bottom-coded one: 17 or less
 ``{a|b}``             strings: one of these, in bytewise order
 ``{a|b|}``            one of these, or missing
 (empty)               missing
@@ -39,7 +40,7 @@ from smalti.transforms.problem import (
     PrefixedAttribute,
     RowWeights,
 )
-from smalti.transforms.values.by_class import class_ends, distinct_codes, extremes
+from smalti.transforms.values.by_class import ClassEnds, class_ends, distinct_codes, extremes
 from smalti.transforms.values.figures import figure_labels
 from smalti.transforms.values.hierarchy import Hierarchy
 from smalti.transforms.values.prefixes import common_prefixes, prefix_labels
@@ -128,13 +129,27 @@ def class_labels(
         return node_labels(book, codes, classes).cast(pa.string())
     if isinstance(book.attribute, PrefixedAttribute):
         return _class_prefixes(book.texts, codes, classes).cast(pa.string())
-    of_kind = _class_sets if book.datatype is Datatype.STRING else _class_ranges
-    return of_kind(book.texts, codes, classes).cast(pa.string())
+    if book.datatype is Datatype.STRING:
+        return _class_sets(book.texts, codes, classes).cast(pa.string())
+    ends = class_ends(codes, classes, book.texts)
+    labels = range_labels(ends.low_texts, ends.high_texts, ends.with_missing)
+    if book.top is not None or book.bottom is not None:
+        labels = _opened(labels, ends, book.top, book.bottom)
+    return labels.cast(pa.string())
 
 
-def _class_ranges(texts: pa.Array, codes: Integers, classes: Integers) -> pa.Array:
-    ends = class_ends(codes, classes, texts)
-    return range_labels(ends.low_texts, ends.high_texts, ends.with_missing)
+def _opened(labels: pa.Array, ends: ClassEnds, top: str | None, bottom: str | None) -> pa.Array:
+    """The labels without their ends that are thresholds, since these stand for all values beyond, too."""
+    nothing = _constant("")
+    at_top, at_bottom = (
+        pa.array(np.zeros(len(labels), np.bool_)) if code is None else pc.equal(texts, code)
+        for texts, code in ((ends.high_texts, top), (ends.low_texts, bottom))
+    )
+    low = pc.if_else(at_bottom, nothing, ends.low_texts)
+    high = pc.if_else(at_top, nothing, ends.high_texts)
+    end = pc.if_else(pa.array(ends.with_missing), _constant("|]"), _constant("]"))
+    opened = _concatenated(_constant("["), low, _constant(".."), high, end)
+    return pc.if_else(pc.fill_null(pc.or_(at_top, at_bottom), False), opened, labels)
 
 
 def _class_prefixes(texts: pa.Array, codes: Integers, classes: Integers) -> pa.Array:

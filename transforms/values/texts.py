@@ -69,6 +69,10 @@ class Codebook:
     """What the kernel needs to know of the column."""
     hierarchy: Hierarchy | None = None
     """The hierarchy whose order the codes have; None: there is none, and they have that of the values."""
+    top: str | None = None
+    """The text that stands for itself and all greater values; None: each text stands for its value."""
+    bottom: str | None = None
+    """The same of lesser values."""
 
 
 def infer_datatype(texts: pa.Array, time_zone: str | None) -> Datatype:

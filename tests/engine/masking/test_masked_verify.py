@@ -13,7 +13,6 @@ from masking_world import KEY, SECRETS, Masked, Row, mask_rows, noisy, plan_of, 
 from stub_sampler import StubSampler
 
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.masking.mechanisms import Secrets
 from smalti.engine.plan.masks import (
     AtLevel,
     Averaged,
@@ -24,6 +23,7 @@ from smalti.engine.plan.masks import (
     RareRecords,
     Recoded,
 )
+from smalti.engine.techniques.mechanisms import Secrets
 from smalti.errors import GuaranteeError
 
 LOCAL = LocalBackend()

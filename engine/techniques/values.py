@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 
 from smalti.engine.backends.staged import Coded
-from smalti.engine.masking.mechanisms import codebook_of
 from smalti.engine.plan.plan import Column
+from smalti.engine.techniques.mechanisms import codebook_of
 from smalti.transforms.problem import Integers
 
 

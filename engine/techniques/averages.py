@@ -5,11 +5,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.masking.mechanisms import Recoding, codebook_of
-from smalti.engine.masking.plan import MaskingPlan
-from smalti.engine.masking.values import numbers_by_value
+from smalti.engine.plan.any_plan import PlanOfColumns
 from smalti.engine.plan.masks import Averaged
 from smalti.engine.plan.plan import RespondentColumn
+from smalti.engine.techniques.mechanisms import Recoding, codebook_of
+from smalti.engine.techniques.values import numbers_by_value
 from smalti.errors import InternalError, PlanError
 from smalti.transforms.base import Datatype, Figure
 from smalti.transforms.masking.averaging import averaged
@@ -17,7 +17,7 @@ from smalti.transforms.problem import MISSING, FigureAttribute, OrderedAttribute
 from smalti.transforms.values.texts import keys, unit_places
 
 
-def averages(node: Averaged, plan: MaskingPlan, table: StagedTable) -> Recoding:
+def averages(node: Averaged, plan: PlanOfColumns, table: StagedTable) -> Recoding:
     """What is published in the place of each text of a column: the figure of its group.
 
     Raises:

@@ -11,8 +11,6 @@ import pyarrow as pa
 from smalti.engine.backends.faults import cell, first_fault
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.ladders import column_ladders
-from smalti.engine.masking.mechanisms import noise_of
-from smalti.engine.masking.terms import MaskingTerms, Said, short_word
 from smalti.engine.plan.masks import (
     AtLevel,
     Averaged,
@@ -25,6 +23,8 @@ from smalti.engine.plan.masks import (
 )
 from smalti.engine.plan.plan import Column, OutputForm
 from smalti.engine.tables.description import Source
+from smalti.engine.techniques.mechanisms import noise_of
+from smalti.engine.techniques.terms import MaskingTerms, Said, short_word
 from smalti.errors import DataError, PlanError, SmaltiError
 from smalti.policy.model.model import Day, Instant, Number, Text, Value, Where
 from smalti.transforms.base import Datatype
@@ -39,6 +39,7 @@ from smalti.transforms.values.texts import (
     unit_places,
 )
 from smalti.vocab import terms
+from smalti.vocab.techniques import CODING
 from smalti.vocab.terms import IRI
 
 _NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
@@ -53,20 +54,6 @@ _FINER: Final = 2
 """Decimal places that noise has beyond those of its scale, where no unit is declared."""
 MOST_DIGITS: Final = 100
 """Of a figure, behind the point."""
-_CODING: Final = "top- or bottom-coding"
-TECHNIQUE_OF: Final[Mapping[IRI, str]] = {
-    terms.TOP_CODE: _CODING,
-    terms.BOTTOM_CODE: _CODING,
-    terms.LEVEL: terms.GENERALIZATION,
-    terms.INTERVAL_WIDTH: terms.GLOBAL_RECODING,
-    terms.INTERVALS: terms.GLOBAL_RECODING,
-    terms.NOISE_SCALE: terms.NOISE_ADDITION,
-    terms.NOISE_DISTRIBUTION: terms.NOISE_ADDITION,
-    terms.OUTPUT_FORM: terms.MDAV,
-    terms.MINIMUM_FREQUENCY: terms.CELL_SUPPRESSION,
-}
-"""What each parameter of a column is for."""
-
 _Parameters = Mapping[IRI, Said]
 
 
@@ -91,7 +78,7 @@ class TechniqueBinder:
         """The technique of a column, by what is said of it; problems are recorded as `PlanError`.
 
         Args:
-            technique: one of the values of `TECHNIQUE_OF`, or `pseudonymization`.
+            technique: one of the values of `vocab.techniques.TECHNIQUE_OF`, or `pseudonymization`.
             column: as it is declared; where nothing is, its datatype is that of texts.
             said: its parameters, all of this technique.
         """
@@ -100,7 +87,7 @@ class TechniqueBinder:
     @property
     def _makers(self) -> Mapping[str, Callable[[Column, _Parameters], BoundTechnique]]:
         return {
-            _CODING: self._coded,
+            CODING: self._coded,
             terms.GENERALIZATION: self._at_level,
             terms.GLOBAL_RECODING: self._recoded,
             terms.NOISE_ADDITION: self._noisy,

@@ -1,0 +1,1 @@
+"""Single techniques: stated, bound to columns, carried out on rows, and said in certificates."""
