@@ -157,16 +157,11 @@ def settle_lost(registry: Registry, job: StoredJob, request: JobRequest, most: i
     Raises:
         RegistryError: it cannot be read or written.
     """
-    folder = _folder_of(job)
+    folder = JobFolder(job.folder or Path())
     folder.kill()
     folder.clear()
-    recover(registry)
-    if isinstance(request, Run | Audit):
-        sweep(Path(request.out).parent)
-        if versions := _published(registry, job, request):
-            version = versions[0]
-            listed = tuple(each.iri for each in versions)
-            return Ending(JobState.DONE, "", JobResult(0, version.target, listed, version.path))
+    if (ending := settle_published(registry, job, request)) is not None:
+        return ending
     if job.wants_stop:
         return Ending(JobState.STOPPED, "it was told to stop")
     if job.attempts <= job.tries or (folder.holds_work and job.attempts <= most):
@@ -174,8 +169,21 @@ def settle_lost(registry: Registry, job: StoredJob, request: JobRequest, most: i
     return Ending(JobState.DIED, "its worker was lost")
 
 
-def _folder_of(job: StoredJob) -> JobFolder:
-    return JobFolder(job.folder or Path())
+def settle_published(registry: Registry, job: StoredJob, request: JobRequest) -> Ending | None:
+    """End what a process left that is gone without a word, and see whether it had published before.
+
+    Raises:
+        RegistryError: it cannot be read or written.
+    """
+    recover(registry)
+    if not isinstance(request, Run | Audit):
+        return None
+    sweep(Path(request.out).parent)
+    versions = _published(registry, job, request)
+    if not versions:
+        return None
+    listed = tuple(version.iri for version in versions)
+    return Ending(JobState.DONE, "", JobResult(0, versions[0].target, listed, versions[0].path))
 
 
 def _published(registry: Registry, job: StoredJob, request: Run | Audit) -> list[TargetVersion]:

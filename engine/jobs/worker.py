@@ -17,7 +17,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from smalti.engine.jobs.attempts import Attempt, Ending, settle_lost
+from smalti.engine.jobs.attempts import Attempt, Ending, settle_lost, settle_published
 from smalti.engine.jobs.errands import Errand
 from smalti.engine.jobs.queue import request_of
 from smalti.engine.registry.job_entries import JobState, StoredJob
@@ -255,7 +255,11 @@ class Worker:
         status = attempt.folder.status
         if status.phase != attempt.status.phase:
             self.registry.jobs.beat(attempt.job.lease, self.choices.lease, status.phase, status.since)
-        self._record(attempt.job, attempt.ending(worker_stops=worker_stops))
+        ending = attempt.ending(worker_stops=worker_stops)
+        if ending.result is None:
+            request = request_of(attempt.job)
+            ending = settle_published(self.registry, attempt.job, request) or ending
+        self._record(attempt.job, ending)
         self._running.remove(attempt)
 
     def _record(self, job: StoredJob, ending: Ending) -> None:

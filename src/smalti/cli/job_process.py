@@ -1,10 +1,7 @@
 """The process of a job: reads what to do from its worker, does it, and writes down how it ended."""
 
 import os
-import select
-import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -14,10 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from smalti.cli.interrupts import check
+from smalti.cli.leash import channel_of_worker, leashed, read_errand
 from smalti.cli.options import MACHINE
 from smalti.cli.progress import CommandWatch, watching
 from smalti.cli.startup import let_pandas_in
-from smalti.engine.jobs.errands import COMMAND, Errand
+from smalti.engine.jobs.errands import Errand
 from smalti.engine.jobs.folders import JobFolder, Status
 from smalti.engine.jobs.requests import PolicyOnData, from_json
 from smalti.engine.registry.job_entries import JobResult, JobState
@@ -31,10 +29,10 @@ if TYPE_CHECKING:
 
 def work() -> int:
     """Do what a worker says on standard input; the exit code."""
-    channel = _channel()
-    errand = _read(channel)
+    channel = channel_of_worker()
+    errand = read_errand(channel)
     folder = JobFolder(errand.folder)
-    with _held(folder), _leashed(channel, errand) as is_cut_off:
+    with _held(folder), leashed(channel, errand) as is_cut_off:
         watch = JobWatch(folder, Registry.open(errand.registry, log_decisions=False), errand.lease)
         return _performed(errand, folder, watch, is_cut_off)
 
@@ -105,67 +103,6 @@ class JobWatch(CommandWatch):
     def _write(self, status: Status) -> None:
         self._status = status
         self._folder.say(status)
-
-
-@contextmanager
-def _leashed(channel: int, errand: Errand) -> Iterator[threading.Event]:
-    """Until the end of the block, end this process when its worker is not heard of any more.
-
-    Gives what tells whether that is so.
-    """
-    is_cut_off = threading.Event()
-    over, end = os.pipe()
-    thread = threading.Thread(target=_watch, args=(channel, over, errand, is_cut_off), daemon=True)
-    thread.start()
-    try:
-        yield is_cut_off
-    finally:
-        os.close(end)
-        thread.join()
-        os.close(over)
-
-
-def _watch(channel: int, over: int, errand: Errand, is_cut_off: threading.Event) -> None:
-    lasts = errand.lasts.total_seconds()
-    until = _now() + lasts
-    while (left := until - _now()) > 0:
-        ready = select.select([channel, over], [], [], left)[0]
-        if over in ready:
-            return
-        if channel in ready and not os.read(channel, 4096):
-            break
-        until = _now() + lasts if ready else until
-    is_cut_off.set()
-    os.kill(os.getpid(), signal.SIGTERM)
-    if not select.select([over], [], [], errand.grace.total_seconds())[0]:
-        os.killpg(0, signal.SIGKILL)
-
-
-def _now() -> float:
-    """Seconds that go on while the machine sleeps."""
-    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-    return time.clock_gettime(clock)
-
-
-def _channel() -> int:
-    """What the worker says, out of reach of everything that this process starts."""
-    channel = os.dup(0)  # closed in children
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    return channel
-
-
-def _read(channel: int) -> Errand:
-    line = b""
-    while not line.endswith(b"\n") and (byte := os.read(channel, 1)):
-        line += byte
-    try:
-        return Errand.from_line(line)
-    except ValueError:
-        raise UsageError(
-            COMMAND, "it is no errand of a worker", "a process that `smalti worker` starts"
-        ) from None
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from smalti.cli.options import registry_option
 
@@ -64,7 +65,7 @@ def worker(  # noqa: PLR0913 (an option each)
 
     if once and drain:
         raise click.UsageError("`--once` or `--drain`, not both.")
-    place = os.environ.pop(_ENVIRONMENT, registry)
+    place = _place(registry)
     opened = open_registry(place)
     choices = WorkerChoices(
         location=place if opened.path is None else str(opened.path),
@@ -90,6 +91,15 @@ def worker(  # noqa: PLR0913 (an option each)
         for number, handler in before.items():
             signal.signal(number, handler)
     return 0
+
+
+def _place(registry: str) -> str:
+    """The registry: as an option says, else the environment, else a settings file."""
+    from_environment = os.environ.pop(_ENVIRONMENT, None)
+    source = click.get_current_context().get_parameter_source("registry")
+    return (
+        registry if from_environment is None or source is ParameterSource.COMMANDLINE else from_environment
+    )
 
 
 def start_worker(registry: "Registry", place: str, job: "StoredJob") -> "StoredJob":

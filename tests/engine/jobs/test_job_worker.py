@@ -9,6 +9,7 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import kind_worlds as world
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -29,8 +30,10 @@ from job_worlds import (
 
 from smalti.engine.jobs import queue
 from smalti.engine.jobs.folders import JobFolder
+from smalti.engine.jobs.requests import Run
 from smalti.engine.jobs.worker import Until
-from smalti.engine.registry.job_entries import JobState, StoredJob
+from smalti.engine.plan.kinds import Kind
+from smalti.engine.registry.job_entries import JobResult, JobState, StoredJob
 from smalti.engine.registry.registry import Registry
 from smalti.errors import RegistryError, UsageError
 
@@ -198,6 +201,27 @@ def test_the_job_of_a_worker_that_was_lost(
     ended = queue.job_of(registry, job.id)
     assert (ended.state, ended.reason) == expected
     assert not registry.jobs.end(lost.lease, JobState.FAILED)
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_what_was_published_before_its_process_died_is_done(
+    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch, is_lost: bool
+) -> None:
+    instead(monkeypatch, DIES)
+    policy = world.write(tmp_path, Kind.ANONYMIZATION)
+    request = Run(
+        policy=str(policy), target=world.TARGET, data=str(tmp_path / "people.csv"), party=world.USER,
+        owner=world.OWNER, out=str(tmp_path / "out"),
+    )  # fmt: skip
+    job = queue.submit(registry, request, tries=9)
+    if is_lost:
+        assert registry.jobs.claim("lost", tmp_path / "r.sqlite.jobs", timedelta(0)) is not None
+    version = world.run(tmp_path, Kind.ANONYMIZATION).version
+    assert version is not None
+    drained(tmp_path, registry)
+    ended = queue.job_of(registry, job.id)
+    assert ended.state is JobState.DONE
+    assert ended.result == JobResult(0, version.target, (version.iri,), tmp_path / "out")
 
 
 def test_a_job_that_somebody_else_has_is_killed(

@@ -3,6 +3,7 @@
 What is charged, is charged at most once for each attempt; nothing is published twice; nothing is left.
 """
 
+import os
 import random
 import signal
 import subprocess
@@ -11,7 +12,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "registry"))
 import kind_worlds as world
+import postgresql_server
 import pytest
 from kind_worlds import OWNER, TARGET, USER, is_whole, leftovers
 
@@ -20,6 +23,8 @@ from smalti.engine.jobs.folders import JobFolder
 from smalti.engine.jobs.requests import Run
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.registry.job_entries import JobState, StoredJob
+from smalti.engine.registry.registry import Registry
+from smalti.engine.tables import secret
 from smalti.vocab.terms import IRI
 
 _LEASE = 4.0
@@ -45,7 +50,9 @@ class Worker:
 
 def start(folder: Path, *options: str) -> Worker:
     log = folder / f"worker-{time.monotonic_ns()}.log"
-    command = [sys.executable, "-m", "smalti", "worker", "--registry", "r.sqlite", "--lease", str(_LEASE)]
+    command = [sys.executable, "-m", "smalti", "worker", "--lease", str(_LEASE)]
+    if "SMALTI_REGISTRY" not in os.environ:
+        command += ["--registry", "r.sqlite"]
     with log.open("wb") as file:
         process = subprocess.Popen([*command, *options], cwd=folder, stdout=file, stderr=file)
     return Worker(process, log)
@@ -62,15 +69,18 @@ def drain(folder: Path) -> None:
     assert worker.process.wait(_PATIENCE) == 0, worker.words
 
 
-def submit(folder: Path, name: str, kind: Kind, tries: int) -> StoredJob:
+def request_in(folder: Path, name: str, kind: Kind) -> Run:
     place = folder / name
     place.mkdir()
     policy = world.write(place, kind)
-    request = Run(
+    return Run(
         policy=str(policy), target=TARGET, data=str(place / "people.csv"), party=USER, owner=OWNER,
         out=str(place / "out"),
     )  # fmt: skip
-    return queue.submit(world.registry(folder), request, tries=tries)
+
+
+def submit(folder: Path, name: str, kind: Kind, tries: int) -> StoredJob:
+    return queue.submit(world.registry(folder), request_in(folder, name, kind), tries=tries)
 
 
 def check_all(folder: Path, jobs: dict[str, StoredJob]) -> None:
@@ -148,3 +158,35 @@ def test_eight_runs_on_two_workers(tmp_path: Path) -> None:
     assert len({job.worker for job in ended}) == 2
     assert len(registry.ledger.budget(IRI(TARGET)).charges) == 4
     check_all(tmp_path, jobs)
+
+
+@pytest.mark.slow
+def test_a_worker_on_postgresql_is_killed_and_another_one_takes_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(secret.ENVIRONMENT, "a secret of more than thirty-two characters")
+    with postgresql_server.running(postgresql_server.required()) as server:
+        monkeypatch.setenv("SMALTI_REGISTRY", server.format("postgres"))
+        registry = Registry.open(server.format("postgres"))
+        jobs = [
+            queue.submit(registry, request_in(tmp_path, name, Kind.ANONYMIZATION), tries=2) for name in "ab"
+        ]
+        first = start(tmp_path, "--parallel", "2")
+        until = time.monotonic() + _PATIENCE
+        while not any(job.phase for job in queue.jobs(registry)):
+            assert time.monotonic() < until, first.words
+            time.sleep(0.02)
+        first.process.kill()
+        first.process.wait()
+        while any(job.state is JobState.RUNNING for job in queue.jobs(registry)):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        second = start(tmp_path, "--drain")
+        assert second.process.wait(_PATIENCE) == 0, second.words
+        ended = [queue.job_of(registry, job.id) for job in jobs]
+        assert [job.state for job in ended] == [JobState.DONE] * 2, [job.reason for job in ended]
+        assert max(job.attempts for job in ended) == 2
+        assert [len(job.result.versions) for job in ended if job.result] == [1, 1]
+        assert {str(job.folder) for job in ended} == {f"{tmp_path}/smalti.jobs/{job.id}" for job in jobs}
+        assert leftovers(tmp_path / "a") == leftovers(tmp_path / "b") == []
+        registry.close()
