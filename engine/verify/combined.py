@@ -69,12 +69,12 @@ class ReleasedRows:
     guarantee: Guarantee | None
     """None: it promises nothing about classes."""
     hierarchies: Mapping[str, DeclaredHierarchy]
-    masked: frozenset[str] = frozenset()
-    """The sensitive columns that are published with other values than the original's: these count."""
     data: int = 0
     """Equal for releases of the same data, wherever its bytes are."""
     suppressed: Codes = field(default_factory=lambda: np.zeros(0, np.int64))
     """The rows of the original that lack since their classes miss the promise: shares are of them, too."""
+    masked: frozenset[str] = frozenset()
+    """The sensitive columns that are published with other values than the original's: these count."""
 
     @classmethod
     def of(

@@ -89,7 +89,12 @@ def test_the_profile_is_what_the_table_writes() -> None:
 
 def words_of_certificates() -> set[str]:
     """Every word of ours that stands in a context or as a type, in the modules that write them."""
-    modules = ["registry/certificate.py", "plan/guarantees.py", "training/quality.py"]
+    modules = [
+        "registry/certificate.py",
+        "plan/guarantees.py",
+        "training/quality.py",
+        "techniques/statements.py",
+    ]
     modules += [f"{entry.room.rpartition('.')[2]}/guarantee.py" for entry in TABLE]
     texts = [files("smalti.engine").joinpath(module).read_text(encoding="utf-8") for module in modules]
     return {word for text in texts for word in re.findall(r'"s:(\w+)"', text)}
