@@ -452,3 +452,15 @@ def test_a_file_that_changed_during_the_run_is_charged_nothing(
     assert charges(tmp_path) == 0
     assert not (tmp_path / "out").exists()
     assert leftovers(tmp_path) == []
+
+
+def test_lineage_tells_masked_columns_beside_a_model() -> None:
+    name = "contraceptive-coded.yaml"
+    planned = smalti.plan(
+        EXAMPLE_FILES / "policies" / name, data={SURVEY: EXAMPLE_FILES / "data" / "contraceptive.csv"}
+    )
+    assert planned.plan is not None
+    origins = capability_of(planned.plan.kind).origins(planned.plan, planned.plan.write.output)
+    masked = {each.column for each in planned.plan.masked}  # type: ignore[union-attr]
+    assert masked
+    assert {each.column for each in origins.columns if each.change is Change.MASKED} >= masked

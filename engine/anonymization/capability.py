@@ -165,11 +165,11 @@ class Anonymization(Capability[Plan, Written]):
 
     def origins(self, plan: Plan, table: IRI) -> Origins:
         del table
-        kept = {Role.SENSITIVE, Role.RELEASED}
+        kept, masked = {Role.SENSITIVE, Role.RELEASED}, {each.column for each in plan.masked}
         changed = [
             column.name
             for column in plan.read.columns
-            if column.role not in kept or column.pseudonym_key is not None
+            if column.role not in kept or column.pseudonym_key is not None or column.name in masked
         ]
         return of_rows(plan.read.columns, plan.write.columns, changed, plan.read.respondent, plan.filter)
 
