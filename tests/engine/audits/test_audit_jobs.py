@@ -177,3 +177,32 @@ def failed(opened: Registry, job: StoredJob, folder: Path) -> StoredJob:
     assert claimed is not None
     assert opened.jobs.end(claimed.lease, JobState.FAILED, "the disk: it is full", JobResult(3))
     return queue.job_of(opened, job.id)
+
+
+@pytest.mark.slow
+def test_an_audit_whose_worker_is_killed_is_taken_up_with_its_model(tmp_path: Path) -> None:
+    people(tmp_path)
+    policy(tmp_path, noise=False, attacks=["lira-online", "loss"])
+    command(
+        tmp_path, "jobs", "submit", "--registry", "r.sqlite", "--id", "job", "audit", "policy.jsonld",
+        "--data", f"{TARGET}=people.csv", "--as", USER, "--owner", OWNER, "--out", "out",
+    )  # fmt: skip
+    working = [sys.executable, "-m", "smalti", "worker", "--registry", "r.sqlite", "--lease", "5"]
+    worker = subprocess.Popen(working, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    folder = JobFolder(tmp_path / "r.sqlite.jobs" / "job")
+    wait("the model was kept", (folder.checkpoint / "state.json").exists)
+    kept = (folder.checkpoint / "target.safetensors").read_bytes()
+    worker.kill()
+    worker.wait()
+    job = queue.job_of(registry(tmp_path), "job")
+    wait("the lease has run out", lambda: now(tmp_path, job).state is JobState.DIED)
+    wait("its process is gone, too", lambda: not folder.is_alive)
+    assert not (tmp_path / "out").exists()
+    command(tmp_path, *working[3:], "--drain")
+    ended = now(tmp_path, job)
+    assert (ended.state, ended.attempts, ended.tries) == (JobState.DONE, 2, 1)
+    assert states(tmp_path) == [AttemptState.MET]
+    (version,) = registry(tmp_path).versions(IRI(OUTPUT))
+    made = (version.path / version.files[0].name).read_bytes()
+    assert numbers_of(made) == numbers_of(kept)
+    assert not folder.checkpoint.exists()
