@@ -18,6 +18,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 from smalti import auditing_files
 from smalti.auditing_files import Study
+from smalti.cli.performing import perform
+from smalti.engine.jobs import requests
+from smalti.engine.registry.job_entries import JobResult
 from smalti.transforms.learning.architecture import Architecture
 from smalti.transforms.learning.hyperparameters import Hyperparameters
 from smalti.transforms.learning.model_files import load, save
@@ -377,3 +380,17 @@ def test_parquet_gives_the_same_as_csv(folder: Path) -> None:
     ]
     areas = [json.dumps(one["results"][0]["areaUnderCurve"]) for one in shown]
     assert areas[0] == areas[1]
+
+
+def test_a_job_studies_a_model(folder: Path, tmp_path: Path) -> None:
+    request = requests.Study(
+        model=str(folder / "overfitted.skops"),
+        members=str(folder / "members.csv"),
+        others=str(folder / "others.csv"),
+        label="class",
+        attacks=("loss",),
+    )
+    report = tmp_path / "report.json"
+    assert perform(request, "r.sqlite", report) == JobResult(0, report=report)
+    (result,) = json.loads(report.read_text())["results"]
+    assert result["plantedLeakFound"]

@@ -12,9 +12,10 @@ from shell import CUSTOMER, OWNER, POLICIES, USER, small_policy, small_table, sm
 
 from smalti.cli import settings as cli_settings
 from smalti.cli import startup
-from smalti.cli.audit import _run_options
+from smalti.cli.job_requests import request_from
 from smalti.cli.main import cli
 from smalti.cli.options import PARTIES
+from smalti.engine.jobs.requests import Audit, JobKind
 from smalti.errors import SmaltiError
 from smalti.settings import Settings, read_settings
 from smalti.settings_text import _is_private
@@ -135,12 +136,13 @@ def test_an_audit_in_the_background_gets_the_values_of_its_start(world: Path) ->
     context = click.Context(cli, obj=cli_settings.Choice(None, is_off=False))
     with pytest.MonkeyPatch.context() as patch, context:
         patch.chdir(world)
-        options, from_file = _run_options(("policy.jsonld", "--as", "urn:party:me"))
-    assert options["party"] == "urn:party:me"
-    assert from_file == [
-        "--out", "published/policy-1", "--data", f"{CUSTOMER}=table.csv", "--owner", OWNER,
-        "--registry", "shop.sqlite",
-    ]  # fmt: skip
+        words = ("policy.jsonld", "--as", "urn:party:me")
+        request, registry = request_from(JobKind.AUDIT, words, None, named="smalti run")
+    assert request == Audit(
+        policy=str(world / "policy.jsonld"), target=CUSTOMER, data=str(world / "table.csv"),
+        party="urn:party:me", owner=OWNER, out=str(world / "published" / "policy-1"),
+    )  # fmt: skip
+    assert registry == "shop.sqlite"
 
 
 def test_settings_of_spark_count_with_spark_alone_which_needs_pandas() -> None:

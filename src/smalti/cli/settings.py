@@ -68,17 +68,6 @@ class AdvancedOption(SettingOption):
     """An option that tunes how the work is done; help shows it under a heading of its own."""
 
 
-def arguments_from_file(ctx: click.Context) -> list[str]:
-    """The options of a command that the settings file gave, as they would stand on the command line."""
-    return [
-        word
-        for param in ctx.command.params
-        if isinstance(param, SettingOption) and ctx.get_parameter_source(param.name or "") is FROM_FILE
-        for value in _each(ctx.params[param.name or ""])
-        for word in (param.opts[0], value)
-    ]
-
-
 def _values(ctx: click.Context, opts: Mapping[str, Any], file: "SettingsFile") -> Mapping[str, Any]:
     """The values that the file gives this command; they are announced before any error about them."""
     key = f"{__name__} {ctx.command_path}"
