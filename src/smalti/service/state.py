@@ -1,0 +1,20 @@
+"""What all requests share."""
+
+from dataclasses import dataclass
+
+from smalti.engine.registry.registry import Registry
+from smalti.service.authentication import Authentication
+from smalti.service.configuration import Configuration
+from smalti.service.measurements import Measurements
+from smalti.service.uploads import Uploads
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running service; for several threads."""
+
+    registry: Registry
+    configuration: Configuration
+    authentication: Authentication
+    uploads: Uploads
+    measurements: Measurements
