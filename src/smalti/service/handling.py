@@ -11,9 +11,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from smalti.service import bodies
-from smalti.service.operations import SIGNATURE, Answer, AnyOperation, Call, RawBody, Upload
+from smalti.service.operations import SIGNATURE, Answer, AnyOperation, Call
 from smalti.service.parties import Asker
 from smalti.service.problems import MEDIA_TYPE, RefusedError, refusal_of
+from smalti.service.received import RawBody, Upload
 from smalti.service.repeated import HEADER, Once, checked_key, request_digest
 from smalti.service.state import Service
 from smalti.service.uploads import stated_digest

@@ -8,8 +8,9 @@ from typing import Final
 from pydantic import BaseModel
 
 from smalti.json.text import Json
-from smalti.service.operations import JSON, SIGNATURE, AnyOperation, RawBody, Upload
+from smalti.service.operations import JSON, SIGNATURE, AnyOperation
 from smalti.service.problems import MEDIA_TYPE, TITLES, TYPES
+from smalti.service.received import RawBody, Upload
 
 _PARAMETER: Final = re.compile(r"\{(\w+)(?::path)?\}")
 _REFERENCE: Final = "#/components/schemas/{model}"

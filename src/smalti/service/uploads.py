@@ -16,8 +16,8 @@ from typing import Final
 from starlette.concurrency import run_in_threadpool
 
 from smalti.errors import UsageError
-from smalti.service.operations import Upload
 from smalti.service.problems import RefusedError
+from smalti.service.received import Upload
 
 _PARTIAL: Final = ".partial-"
 _STALE: Final = 86_400.0

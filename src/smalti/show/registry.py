@@ -1,6 +1,6 @@
 """The content of a registry, in a terminal."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console

@@ -19,8 +19,6 @@ from smalti.service.operations import (
     Described,
     NoQuery,
     Operation,
-    RawBody,
-    Upload,
     answered,
     having,
     listing,
@@ -28,6 +26,7 @@ from smalti.service.operations import (
 from smalti.service.pages import Paged, page
 from smalti.service.parties import PARTIES
 from smalti.service.problems import RefusedError, not_found
+from smalti.service.received import RawBody, Upload
 from smalti.service.state import Service
 from smalti.service.uploads import file_below, file_name
 from smalti.vocab.terms import IRI

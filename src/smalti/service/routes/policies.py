@@ -22,7 +22,6 @@ from smalti.service.operations import (
     Call,
     NoQuery,
     Operation,
-    RawBody,
     answered,
     having,
     listing,
@@ -30,6 +29,7 @@ from smalti.service.operations import (
 from smalti.service.pages import Paged, page
 from smalti.service.parties import PARTIES, READERS, Asker
 from smalti.service.problems import RefusedError, not_found, refusal_of
+from smalti.service.received import RawBody
 from smalti.submitting import Submitted, submit_policies
 
 _TYPES: Final = tuple(POLICY_TYPES)
