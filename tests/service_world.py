@@ -85,7 +85,7 @@ def make_world(folder: Path, **configured: Any) -> World:
     """A service with a key for each of `PARTIES`, and nothing else."""
     registry = Registry.open(folder / "smalti.sqlite")
     keys = {party: registry.access.add_key(IRI(party), roles)[0] for party, roles in PARTIES.items()}
-    configuration = Configuration(uploads=folder / "uploads", **configured)
+    configuration = Configuration(uploads=folder / "uploads", outputs=folder / "outputs", **configured)
     return World(folder, open_service(registry, configuration, None), keys)
 
 

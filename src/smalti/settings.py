@@ -128,6 +128,8 @@ class ServiceSettings(_Part):
     """`HOST:PORT`."""
     uploads: str | None = None
     """The folder in which it keeps what owners upload."""
+    outputs: str | None = None
+    """The folder in which jobs that it orders publish."""
     upload_limit: Annotated[int, Field(ge=1)] | None = None
     """The most bytes of one upload."""
     tls_cert: str | None = None
@@ -304,7 +306,8 @@ def _located(settings: Settings, folder: str) -> Settings:
     paths = {"registry": opened(settings.registry), "outputs": opened(settings.outputs), "data": data}
     service = settings.service.model_copy(
         update={
-            name: opened(getattr(settings.service, name)) for name in ("uploads", "tls_cert", "tls_key")
+            name: opened(getattr(settings.service, name))
+            for name in ("uploads", "outputs", "tls_cert", "tls_key")
         }
         | {"roots": tuple((party, opened(path)) for party, path in settings.service.roots)}
         | {"tokens": _with_keys_at(settings.service.tokens, opened)}

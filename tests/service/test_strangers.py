@@ -65,12 +65,14 @@ LISTS = {
     "listVersions": ("/v1/versions", f"/v1/versions?target={OUTPUT}&purpose=marketing"),
 }
 ASKED = {"decide": "/v1/decisions", "explain": "/v1/explanations"}
+OF_JOBS = {"orderJob", "listJobs", "readJob", "followJob", "stopJob", "retryJob", "readReport"}
+"""Tried in `test_jobs.py`."""
 OWN = {"checkPolicy", "addPolicies", "upload", "bindFile", "readSelf"}
 """Operations on what the asker sends itself; what of them is foreign is tried below."""
 
 
 def test_the_tables_name_every_operation() -> None:
-    named = {*ONE_OF, *LISTS, *ASKED, *OWN}
+    named = {*ONE_OF, *LISTS, *ASKED, *OWN, *OF_JOBS}
     assert {
         operation.name for operation in OPERATIONS if operation.roles not in (ANYBODY, {Role.OPERATOR})
     } == named

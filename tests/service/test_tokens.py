@@ -141,7 +141,7 @@ def test_a_subject_is_mapped_once(tmp_path: Path) -> None:
 
 
 def started(**configured: Any) -> str:
-    configuration = Configuration(uploads=Path("uploads"), **configured)
+    configuration = Configuration(uploads=Path("uploads"), outputs=Path("outputs"), **configured)
     try:
         check_configuration(configuration, has_entries=configured.get("tokens") is not None)
     except SmaltiError as error:

@@ -21,6 +21,8 @@ NOBODY_NAMED = "urn:smalti:local-user"
 @click.option("--address", metavar="HOST:PORT", help="Where to listen.  [default: 127.0.0.1:8080]")
 @click.option("--uploads", metavar="FOLDER", type=PLACE,
               help="Private folder for uploads.  [default: beside the registry]")  # fmt: skip
+@click.option("--outputs", metavar="FOLDER", type=PLACE,
+              help="Private folder for outputs of jobs.  [default: beside the registry]")  # fmt: skip
 @click.option(
     "--upload-limit", type=int, metavar="BYTES", help="Most bytes of one upload.  [default: 1 GiB]"
 )
@@ -58,7 +60,8 @@ def serve(
     configuration = Configuration(
         host=host,
         port=port,
-        uploads=_uploads(options["uploads"] or settings.uploads, registry),
+        uploads=_beside(options["uploads"] or settings.uploads, registry, "uploads"),
+        outputs=_beside(options["outputs"] or settings.outputs, registry, "outputs"),
         upload_limit=_limit(options["upload_limit"], settings.upload_limit or DEFAULT_LIMIT),
         roots=tuple((iri(party_of, "roots"), _path(folder)) for party_of, folder in settings.roots),
         tokens=_tokens(settings),
@@ -86,14 +89,14 @@ def _settings(ctx: click.Context) -> "ServiceSettings":
     return ServiceSettings() if file is None else file.settings.service
 
 
-def _uploads(place: object, registry: str) -> "Path":
+def _beside(place: object, registry: str, what: str) -> "Path":
     from smalti.errors import UsageError
 
     if place:
         return _path(str(place))
     if "://" in registry:
-        raise UsageError("--uploads", "the registry is no file to keep uploads beside", "a private folder")
-    return _path(f"{registry}.uploads")
+        raise UsageError(f"--{what}", f"the registry is no file to keep {what} beside", "a private folder")
+    return _path(f"{registry}.{what}")
 
 
 def _limit(stated: object, default: int) -> int:

@@ -35,6 +35,8 @@ class Configuration:
 
     uploads: Path
     """A folder that nobody else may enter; created with mode 0700."""
+    outputs: Path
+    """Likewise, for what jobs publish."""
     host: str = "127.0.0.1"
     port: int = 8080
     upload_limit: int = DEFAULT_LIMIT

@@ -1,17 +1,18 @@
 """The one way from a request to an answer: recognise, admit, read, do, tell what went wrong."""
 
+import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, Response, StreamingResponse
 
 from smalti.service import bodies
-from smalti.service.operations import SIGNATURE, Answer, AnyOperation, Call
+from smalti.service.operations import SIGNATURE, Answer, AnyOperation, Call, Events
 from smalti.service.parties import Asker
 from smalti.service.problems import MEDIA_TYPE, RefusedError, refusal_of
 from smalti.service.received import RawBody, Upload
@@ -29,6 +30,10 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+_LOOKS: Final = 0.5
+"""Seconds between two looks for an event."""
+_SILENT: Final = 15.0
+"""Seconds after which a comment is sent in the place of an event."""
 _COUNTING: Final = ("content-type", "if-match", SIGNATURE)
 """Headers that belong to what is asked for."""
 
@@ -198,4 +203,25 @@ def to_response(answer: Answer) -> Response:
         if answer.status == 204:
             del response.headers["content-type"]
         return response
+    if isinstance(answer.content, Events):
+        events = sent_events(answer.content)
+        return StreamingResponse(events, answer.status, headers, answer.media_type)
     return FileResponse(answer.content, answer.status, headers, answer.media_type)
+
+
+async def sent_events(events: Events) -> AsyncIterator[str]:
+    """Events as they come, and a comment now and then, so that nobody takes the connection for dead."""
+    silent = 0.0
+    while True:
+        try:
+            text, was_last = await run_in_threadpool(events.look)
+        except Exception as error:
+            yield f"event: problem\ndata: {refusal_of(error).content().decode()}\n\n"
+            return
+        if text or silent >= _SILENT:
+            yield text or ": still here\n\n"
+            silent = 0.0
+        if was_last:
+            return
+        await asyncio.sleep(_LOOKS)
+        silent += _LOOKS

@@ -38,7 +38,7 @@ class NoQuery(Described):
     """No query."""
 
 
-Q = TypeVar("Q", bound=Described)
+Q = TypeVar("Q", bound=BaseModel)
 B = TypeVar("B")
 
 
@@ -57,11 +57,20 @@ class Call(Generic[Q, B]):
 
 
 @dataclass(frozen=True, slots=True)
+class Events:
+    """Events that are sent as they come (server-sent events)."""
+
+    look: Callable[[], tuple[str, bool]]
+    """The text of the next event, empty where there is none yet; and whether no other follows. Called in a
+    thread, now and then; what it raises ends the stream."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What is sent back."""
 
-    content: bytes | Path
-    """Bytes, or the file that holds them."""
+    content: bytes | Path | Events
+    """Bytes, the file that holds them, or events."""
     media_type: str = JSON
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)

@@ -37,20 +37,26 @@ def page(items: Sequence[T], query: Paged, key: Callable[[T], str], shown: Calla
     """
     ordered = sorted(items, key=key)
     if query.cursor is not None:
-        last = _opened(query.cursor)
+        last = opened_cursor(query.cursor)
         ordered = [item for item in ordered if key(item) > last]
     these, more = ordered[: query.limit], ordered[query.limit :]
     return {
         "items": [shown(item) for item in these],
-        "next": _closed(key(these[-1])) if more else None,
+        "next": closed_cursor(key(these[-1])) if more else None,
     }
 
 
-def _closed(key: str) -> str:
+def closed_cursor(key: str) -> str:
+    """The cursor behind the item of a key."""
     return base64.urlsafe_b64encode(key.encode("utf-8", "surrogatepass")).decode()
 
 
-def _opened(cursor: str) -> str:
+def opened_cursor(cursor: str) -> str:
+    """The key in a cursor.
+
+    Raises:
+        RefusedError: it is none of ours.
+    """
     try:
         return base64.b64decode(cursor, altchars=b"-_", validate=True).decode("utf-8", "surrogatepass")
     except (binascii.Error, ValueError):

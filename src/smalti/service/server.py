@@ -23,7 +23,7 @@ from smalti.service.configuration import Configuration, check_configuration
 from smalti.service.measurements import Measurements
 from smalti.service.state import Service
 from smalti.service.tokens import Tokens
-from smalti.service.uploads import Uploads
+from smalti.service.uploads import Uploads, make_private
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
@@ -59,9 +59,10 @@ def open_service(registry: Registry, configuration: Configuration, passing: Pass
     check_configuration(configuration, has_entries=has_entries)
     uploads = Uploads(configuration.uploads, configuration.upload_limit)
     uploads.prepare()
+    make_private(configuration.outputs, "--outputs")
     tokens = None if configuration.tokens is None else Tokens(configuration.tokens)
     authentication = Authentication(registry, tokens, passing)
-    return Service(registry, configuration, authentication, uploads, Measurements())
+    return Service(registry, configuration, authentication, uploads, configuration.outputs, Measurements())
 
 
 def serve(

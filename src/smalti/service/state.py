@@ -1,6 +1,7 @@
 """What all requests share."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from smalti.engine.registry.registry import Registry
 from smalti.service.authentication import Authentication
@@ -17,4 +18,6 @@ class Service:
     configuration: Configuration
     authentication: Authentication
     uploads: Uploads
+    outputs: Path
+    """A private folder, in which each job has its own."""
     measurements: Measurements

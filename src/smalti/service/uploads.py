@@ -44,18 +44,7 @@ class Uploads:
         Raises:
             UsageError: others may enter the folder, or it cannot be used.
         """
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            status = self.folder.stat()
-        except OSError:
-            raise UsageError(
-                f"{self.folder} (--uploads)", "the folder cannot be used", "a folder that can be written"
-            ) from None
-        if status.st_mode & 0o077 or status.st_uid != os.geteuid():
-            raise UsageError(
-                f"{self.folder} (--uploads)", "others may enter this folder", "a folder of the user's own",
-                f"chmod 700 {self.folder}",
-            )  # fmt: skip
+        make_private(self.folder, "--uploads")
         for partial in self.folder.glob(f"{_PARTIAL}*"):
             if time.time() - partial.stat().st_mtime > _STALE:
                 shutil.rmtree(partial, ignore_errors=True)
@@ -129,6 +118,23 @@ class Uploads:
         """Remove a file that was kept, with its folder; nothing outside of the uploads."""
         if place.parent.parent == self.folder:
             shutil.rmtree(place.parent, ignore_errors=True)
+
+
+def make_private(folder: Path, option: str) -> None:
+    """Create a folder that nobody else may enter.
+
+    Raises:
+        UsageError: others may enter the folder that is there, or it cannot be used.
+    """
+    where = f"{folder} ({option})"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+    except OSError:
+        raise UsageError(where, "the folder cannot be used", "a folder that can be written") from None
+    if status.st_mode & 0o077 or status.st_uid != os.geteuid():
+        problem = "others may enter this folder"
+        raise UsageError(where, problem, "a folder of the user's own", f"chmod 700 {folder}")
 
 
 def file_name(written: str) -> str:
