@@ -21,7 +21,7 @@ ANALYST = "http://example.com/party/analyst"
 
 
 def main() -> None:
-    """Fill a registry, print how to ask, and serve until Ctrl+C."""
+    """Fill a registry, print how to ask, and serve until Ctrl+C, with a worker beside."""
     if WORK.exists() and not MARK.exists():
         sys.exit(f"{WORK} holds something else than an earlier example: move it away, then try again")
     shutil.rmtree(WORK, ignore_errors=True)
@@ -64,8 +64,13 @@ def main() -> None:
         f"an analyst's copy:   {ask} {keys[ANALYST]}' 'http://{ADDRESS}{file}?purpose=marketing'",
         flush=True,
     )
-    command = ["serve", "--registry", str(WORK / "smalti.sqlite"), "--address", ADDRESS]
-    os.execv(sys.executable, [sys.executable, "-m", "smalti", *command])  # noqa: S606
+    smalti_command, place = [sys.executable, "-m", "smalti"], ["--registry", str(WORK / "smalti.sqlite")]
+    worker = subprocess.Popen([*smalti_command, "worker", *place])  # noqa: S603
+    try:
+        subprocess.run([*smalti_command, "serve", *place, "--address", ADDRESS], check=True)  # noqa: S603
+    finally:
+        worker.terminate()
+        worker.wait()
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def _shown(error: click.ClickException) -> str:
 @click.group(cls=SectionedGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="smalti", message="smalti %(version)s")
 @click.option("--settings", envvar="SMALTI_SETTINGS", metavar="FILE", type=PLACE,
-              help="Defaults of options.  [default: smalti.toml, if there is one]")  # fmt: skip
+              help="Defaults of options.  [default: smalti.toml]")  # fmt: skip
 @click.option("--no-settings", is_flag=True, help="Use no settings file.")
 @click.pass_context
 def cli(ctx: click.Context, settings: str | None, no_settings: bool) -> None:
