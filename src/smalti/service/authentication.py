@@ -28,6 +28,7 @@ class Authentication:
     """Recognises who asks; for several threads. What is revoked counts no more with the next request."""
 
     registry: Registry
+    """One of its own where it is a file, since a file's revision is not for several threads at once."""
     tokens: Tokens | None = None
     passing: PassingKey | None = None
     _entries: tuple[AccessEntry, ...] = ()
@@ -52,6 +53,14 @@ class Authentication:
         if self.tokens is None:
             raise unauthenticated("no issuer of tokens is configured, and this is no key")
         return self._of_subject(self.tokens.issuer.issuer, self.tokens.subject(credentials))
+
+    def check(self) -> None:
+        """Read who may ask, if that changed.
+
+        Raises:
+            RegistryError: the registry cannot be read.
+        """
+        self._in_force()
 
     def _of_key(self, key: str) -> Asker:
         digest = digest_of_key(key)

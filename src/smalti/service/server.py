@@ -61,7 +61,8 @@ def open_service(registry: Registry, configuration: Configuration, passing: Pass
     uploads.prepare()
     make_private(configuration.outputs, "--outputs")
     tokens = None if configuration.tokens is None else Tokens(configuration.tokens)
-    authentication = Authentication(registry, tokens, passing)
+    apart = registry if registry.path is None else Registry.open(registry.path, log_decisions=False)
+    authentication = Authentication(apart, tokens, passing)
     return Service(registry, configuration, authentication, uploads, configuration.outputs, Measurements())
 
 

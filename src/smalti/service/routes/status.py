@@ -15,7 +15,7 @@ def start(call: Call[NoQuery, None]) -> Answer:
 
 def health(call: Call[NoQuery, None]) -> Answer:
     """Whether the registry can be read; raises what is answered by 503."""
-    call.service.registry.access.revision()
+    call.service.authentication.check()
     return answered({"status": "ok"})
 
 
