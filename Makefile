@@ -36,17 +36,21 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS)
 CORE := $(VENV)/.smalti-core
 DEV := $(VENV)/.smalti-dev
 FUZZ := $(VENV)/.smalti-fuzz
+SERVICE := $(VENV)/.smalti-service
 TF := $(TF_VENV)/.smalti-tf
 CROSS := $(CROSS_VENV)/.smalti-cross
 INSTALLED := $(VENV)/.smalti-installed
 
-.PHONY: help demo test test-full test-tf test-cross fuzz lint docs lock generate bench clean
+.PHONY: help demo serve test test-full test-tf test-cross fuzz lint docs lock generate bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: $(INSTALLED) ## set everything up and run the main job; no Java, no root
 	@$(BIN)/python examples/demo.py
+
+serve: $(INSTALLED) $(SERVICE) ## set everything up, fill a registry with the example data, and serve it on this machine
+	@$(BIN)/python examples/serve.py
 
 test: $(INSTALLED) $(DEV) ## set everything up and run the tests (Spark tests need a JRE 17 or newer)
 	@$(BIN)/python .ci/jre.py
@@ -81,8 +85,10 @@ lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions
 	$(UV_COMPILE) --constraint requirements/constraints.in pyproject.toml requirements/build.in \
 		-o requirements/core.txt
 	$(UV_COMPILE) --constraint requirements/core.txt pyproject.toml \
-		--extra spark --extra postgresql --extra signatures --extra privacy --extra images --extra frames --extra audit \
+		--extra spark --extra postgresql --extra signatures --extra privacy --extra images --extra frames --extra audit --extra service \
 		requirements/build.in requirements/dev.in -o requirements/dev.txt
+	$(UV_COMPILE) --constraint requirements/dev.txt pyproject.toml --extra service requirements/build.in \
+		-o requirements/service.txt
 	$(UV_COMPILE) requirements/fuzz.in -o requirements/fuzz.txt
 	$(UV_COMPILE_LINUX) pyproject.toml --extra audit-tf requirements/audit-tf.in -o requirements/audit-tf.txt
 	$(UV_COMPILE_LINUX) --no-emit-find-links $(TORCH) --constraint requirements/core.txt pyproject.toml \
@@ -96,7 +102,7 @@ bench: $(INSTALLED) $(DEV) ## measure speed and memory (BENCH_ARGS="--rows 10000
 
 clean: ## remove builds, caches and the demo's output; keep the environment
 	rm -rf build dist src/*.egg-info *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	rm -rf .coverage .coverage.* coverage.xml demo-output spark-warehouse
+	rm -rf .coverage .coverage.* coverage.xml demo-output serve-output spark-warehouse
 	find . -name '.venv*' -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 $(CORE): requirements/core.txt
@@ -107,6 +113,10 @@ $(CORE): requirements/core.txt
 $(DEV): requirements/dev.txt $(CORE)
 	@echo "installing what the tests need (Spark: 450 MB)"
 	@$(PIP) install --require-hashes --no-build-isolation --requirement $<
+	@touch $@
+
+$(SERVICE): requirements/service.txt $(CORE)
+	@$(PIP) install --require-hashes --only-binary :all: --requirement $<
 	@touch $@
 
 # Wheels only: building the fuzzer takes clang, and nothing but `make fuzz` needs it.

@@ -138,6 +138,48 @@ def test_imports_are_found_in_every_form(tmp_path: Path, text: str, found: str) 
     assert list(imports(path, tmp_path)) == [found]
 
 
+SERVICE_SEES = {
+    "smalti.engine.jobs", "smalti.engine.jobs.requests", "smalti.engine.registry.job_entries",
+    "smalti.engine.registry.access", "smalti.engine.registry.bound_data",
+    "smalti.engine.registry.entries", "smalti.engine.registry.registry",
+    "smalti.engine.registry.commit", "smalti.engine.plan.plan",
+    "smalti.policy.decide.decision", "smalti.policy.decide.names", "smalti.policy.findings.render",
+    "smalti.vocab.terms",
+}  # fmt: skip
+"""What of the rooms the service names: the registry that it asks, and types of what it passes on."""
+WEB = {"starlette", "uvicorn", "joserfc", "prometheus_client"}
+
+
+def test_the_service_does_everything_by_the_functions_of_the_command_line() -> None:
+    """It imports no kernel, engine, reader or writer: what it does, `smalti.*` does for it."""
+    imported = {
+        name.rpartition(".")[0]
+        for path, name in every_import("src/smalti/service")
+        if room_of(name) in {*MAY_IMPORT}
+    }
+    assert imported == SERVICE_SEES
+    elsewhere = {
+        path
+        for path, name in every_import(*MAY_IMPORT, "src")
+        if name.split(".")[0] in WEB or name.startswith("smalti.service")
+        if not path.startswith("src/smalti/service/")
+    }
+    assert elsewhere == {"src/smalti/cli/serve.py"}
+
+
+def test_operations_are_answered_in_one_way() -> None:
+    """Only `handling` sees requests and recognises who asks; operations get what it read."""
+    asking = {
+        path
+        for path, name in every_import("src/smalti/service")
+        if name == "starlette.requests.Request" or name.endswith("authentication.Authentication")
+    }
+    folder = "src/smalti/service"
+    assert asking == {
+        f"{folder}/{name}.py" for name in ("application", "bodies", "handling", "server", "state")
+    }
+
+
 # --- Rooms inside of the engine
 
 

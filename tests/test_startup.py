@@ -23,7 +23,7 @@ except SystemExit as left:
 DATA = {"numpy", "pyarrow", "duckdb", "sqlalchemy"}
 ELSEWHERE = {
     "pandas", "pydantic", "pyspark", "rdflib", "jsonschema", "cryptography", "pyshacl", "requests",
-    "aiohttp",
+    "aiohttp", "starlette", "uvicorn", "joserfc", "prometheus_client",
     "smalti.checking", "smalti.policy.lint.lint", "smalti.engine.tables.csvw",
     "smalti.engine.run.case_files",
 }  # fmt: skip

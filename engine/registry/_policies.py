@@ -38,6 +38,16 @@ def replaced(connection: Connection, reader: Reader, new: NewPolicies | Claims) 
     return tuple(entries)
 
 
+def check_ends(connection: Connection, ending: tuple[int, ...], digest: str | None, name: str) -> None:
+    """Refuse to replace anything else than the document of a digest."""
+    query = select(db.policies.c.digest).where(db.policies.c.id.in_(ending))
+    if digest not in connection.execute(query).scalars().all():
+        raise UsageError(
+            name, "what it would replace was changed meanwhile", "the document that was in force",
+            "read it again, and decide anew",
+        )  # fmt: skip
+
+
 def _check_replaces(policy: Policy, ended: Policy | None) -> None:
     if policy.type is PolicyType.AGREEMENT and (ended is None or _between(ended) != _between(policy)):
         raise UsageError(

@@ -1,6 +1,7 @@
 """The tables of a registry, as this version has them."""
 
 from sqlalchemy import (
+    BigInteger,
     Column,
     ForeignKey,
     Integer,
@@ -279,3 +280,46 @@ workers = Table(
     Column("lease_until", String(40), nullable=False),
 )
 """The workers of a registry, each under a name of its own."""
+access = Table(
+    "access",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("handle", String(32), nullable=False, unique=True),
+    Column("kind", String(16), nullable=False),
+    Column("digest", String(80)),
+    Column("issuer", Text),
+    Column("subject", Text),
+    Column("party", Text, nullable=False),
+    Column("roles", Text, nullable=False),
+    Column("label", Text, nullable=False),
+    Column("added_at", String(40), nullable=False),
+    Column("revoked_at", String(40)),
+)
+"""Who may ask the service: digests of keys, and subjects of tokens; none is ever removed."""
+answers = Table(
+    "answers",
+    metadata,
+    Column("party", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("request", String(80), nullable=False),
+    Column("begun_at", String(40), nullable=False, index=True),
+    Column("status", Integer),
+    Column("headers", Text),
+    Column("body", LargeBinary),
+)
+"""What the service answered to requests with a key of their own; removed after a day."""
+bindings = Table(
+    "bindings",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("target", Text, ForeignKey("assets.iri"), nullable=False, index=True),
+    Column("party", Text, nullable=False),
+    Column("place", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("is_uploaded", Integer, nullable=False),
+    Column("digest", String(80)),
+    Column("size", BigInteger),
+    Column("bound_at", String(40), nullable=False),
+    Column("ended_at", String(40)),
+)
+"""Which data a target is, by its owner's word; at most one in force for each."""

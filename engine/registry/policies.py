@@ -36,7 +36,14 @@ class Policies:
     _shared: Shared
 
     def add(
-        self, document: bytes, name: str, issuer: IRI, signature: bytes | None, *, replaces: bool
+        self,
+        document: bytes,
+        name: str,
+        issuer: IRI,
+        signature: bytes | None,
+        *,
+        replaces: bool,
+        instead_of: str | None = None,
     ) -> tuple[StoredPolicy, ...]:
         """See `Registry.add_policy`."""
         shared, reader = self._shared, self._shared.reader
@@ -46,6 +53,8 @@ class Policies:
         def check(connection: Connection) -> _Addition:
             facts = shared.facts(connection)
             ending = _policies.replaced(connection, reader, new) if replaces else ()
+            if instead_of not in (None, new.digest):
+                _policies.check_ends(connection, ending, instead_of, name)
             _policy_checks.check_new(connection, reader, facts, new, ending)
             key = _keys.check_signature(connection, issuer, new.document, signature, name)
             return _Addition(facts, ending, _keys.signed(key, signature))

@@ -19,7 +19,10 @@ from typing import Final, Self
 from smalti.engine.arguments import public_methods
 from smalti.engine.registry._database import Database
 from smalti.engine.registry._shared import Shared
+from smalti.engine.registry.access import Access
+from smalti.engine.registry.answers import Answers
 from smalti.engine.registry.attempts import Attempt
+from smalti.engine.registry.bound_data import Bindings
 from smalti.engine.registry.budget import Budget
 from smalti.engine.registry.columns import Columns
 from smalti.engine.registry.decision_log import DecisionLog
@@ -84,6 +87,9 @@ class Registry:
     withdrawals: Withdrawals = field(init=False, repr=False)
     trainings: Trainings = field(init=False, repr=False)
     jobs: Jobs = field(init=False, repr=False)
+    access: Access = field(init=False, repr=False)
+    answers: Answers = field(init=False, repr=False)
+    bindings: Bindings = field(init=False, repr=False)
     _shared: Shared = field(init=False, repr=False)
     _snapshot: Snapshot | None = field(default=None, repr=False)
     _lock: RLock = field(default_factory=RLock, repr=False)
@@ -95,6 +101,7 @@ class Registry:
         self.outputs, self.intents = Versions(shared), Intents(shared)
         self.ledger, self.withdrawals = Ledger(shared), Withdrawals(shared)
         self.trainings, self.jobs = Trainings(shared), Jobs(shared)
+        self.access, self.answers, self.bindings = Access(shared), Answers(shared), Bindings(shared)
 
     @classmethod
     def open(cls, location: Path | str, *, log_decisions: bool = True) -> Self:
@@ -218,6 +225,7 @@ class Registry:
         *,
         signature: bytes | None = None,
         replaces: bool = False,
+        instead_of: str | None = None,
     ) -> tuple[StoredPolicy, ...]:
         """Put each policy of a document in force, on the word of its issuer.
 
@@ -237,15 +245,19 @@ class Registry:
                 trusted for the issuer.
             replaces: end at once what the same issuer has in force under the same policy uids. An
                 Agreement replaces only an Agreement of the same parties about the same targets.
+            instead_of: with `replaces`, the digest of the issuer's document that it must replace, so that
+                nothing is replaced that was put in force meanwhile; None: whatever there is.
 
         Raises:
             PolicyError: the document has errors, or one of its rules names an assigner who is no owner.
             UsageError: the issuer does not own a target, a uid is used by another document, an Agreement
-                would replace something else, a parent is not in force, or the signature is missing or
-                wrong. Nothing was changed.
+                would replace something else, a parent is not in force, what it must replace is not in
+                force, or the signature is missing or wrong. Nothing was changed.
         """
         check_party(issuer)
-        return self.policies.add(document, name, issuer, signature, replaces=replaces)
+        return self.policies.add(
+            document, name, issuer, signature, replaces=replaces, instead_of=instead_of
+        )
 
     def revoke_policy(self, uid: IRI, party: IRI) -> tuple[StoredPolicy, ...]:
         """Revoke a policy, and with it what it implied.

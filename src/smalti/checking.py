@@ -85,10 +85,32 @@ def check_documents(
         facts = read_dataset_facts(_description(dataset))
     hierarchies = hierarchies_with(vocabularies)
     documents = _parsed(names, hierarchies, binding)
+    return _all_checked(documents, facts, now or datetime.now(UTC), hierarchies, together)
+
+
+def check_text(document: bytes, name: str, hierarchies: Hierarchies = STANDARD) -> CheckedDocument:
+    """Check one document that is at hand.
+
+    Args:
+        document: its bytes.
+        name: of the document, for messages; its ending says how it is written, as of a file.
+        hierarchies: the words that count.
+    """
+    parsed = parse_all([(document, name)], hierarchies=hierarchies, stops_at_profiles=False)
+    (checked,) = _all_checked(parsed, None, datetime.now(UTC), hierarchies, together=False)
+    return checked
+
+
+def _all_checked(
+    documents: tuple[ParsedDocument, ...],
+    facts: DatasetFacts | None,
+    now: datetime,
+    hierarchies: Hierarchies,
+    together: bool,
+) -> tuple[CheckedDocument, ...]:
     between = [*_shut_out(documents), *_columns_between(documents, facts, hierarchies)]
     if together:
         between += _conflicts(documents, facts, hierarchies)
-    now = now or datetime.now(UTC)
     return tuple(_checked(parsed, facts, now, hierarchies, between) for parsed in documents)
 
 

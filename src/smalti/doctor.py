@@ -33,6 +33,7 @@ _PARTS = (
     ),
     ("extra signatures", ("cryptography",)),
     ("extra postgresql", ("psycopg",)),
+    ("extra service", ("starlette", "uvicorn", "joserfc", "prometheus-client")),
 )
 
 

@@ -35,7 +35,8 @@ _EXPECTED: Final = {
     "engine": '"local" or "spark"', "first-cuts": '"exact" or "sampled"',
     "fragments": "a whole number from 1", "cut-threshold": "a whole number from 0",
     "data": "a table with a path for each IRI", "conf": "a table with a text for each setting of Spark",
-    "advanced": "a table",
+    "advanced": "a table", "service": "a table", "tokens": "a table", "behind-proxy": "true or false",
+    "upload-limit": "a number of bytes from 1", "roots": "a table with a folder for each party",
 }  # fmt: skip
 _HARMLESS: Final = frozenset({
     "spark.cores.max", "spark.default.parallelism", "spark.driver.cores", "spark.driver.maxResultSize",
@@ -109,6 +110,37 @@ class Advanced(_Part):
     first_cuts: Literal["exact", "sampled"] | None = None
 
 
+class TokenSettings(_Part):
+    """Whose bearer tokens the service takes, and how they must be signed."""
+
+    issuer: str
+    audience: str
+    algorithm: str
+    """The one algorithm of signatures, such as `RS256`; what a token names itself does not count."""
+    keys: str
+    """The issuer's public keys: the path of a JWKS file, or its https address."""
+
+
+class ServiceSettings(_Part):
+    """How `smalti serve` is reached, and whom it believes; its options come first."""
+
+    address: str | None = None
+    """`HOST:PORT`."""
+    uploads: str | None = None
+    """The folder in which it keeps what owners upload."""
+    outputs: str | None = None
+    """The folder in which jobs that it orders publish."""
+    upload_limit: Annotated[int, Field(ge=1)] | None = None
+    """The most bytes of one upload."""
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    behind_proxy: bool = False
+    """Whether a proxy on this machine does TLS, and is the only way in."""
+    tokens: TokenSettings | None = None
+    roots: Annotated[_Data, BeforeValidator(_pairs)] = ()
+    """By party, the folder whose files it may bind by name."""
+
+
 class Settings(_Part):
     """What a settings file says; `read_settings` gives paths as they are to be opened."""
 
@@ -122,6 +154,12 @@ class Settings(_Part):
     data: Annotated[_Data, BeforeValidator(_pairs)] = ()
     """Paths by the IRI of their target."""
     advanced: Advanced = Advanced()
+    service: ServiceSettings = ServiceSettings()
+
+
+_TABLES: Final[Mapping[str, type[_Part]]] = {
+    "": Settings, "advanced": Advanced, "service": ServiceSettings, "service.tokens": TokenSettings,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +191,7 @@ def read_settings(file: str | None = None) -> SettingsFile | None:
         if text is None:
             return None
         settings = _read(text, name)
-        _check_unnamed(settings.advanced)
+        _check_unnamed(settings)
         return SettingsFile(name, settings)
     try:
         text = Path(file).read_bytes()
@@ -162,11 +200,12 @@ def read_settings(file: str | None = None) -> SettingsFile | None:
     return SettingsFile(file, _read(text, file))
 
 
-def _check_unnamed(advanced: Advanced) -> None:
+def _check_unnamed(settings: Settings) -> None:
     """Refuse what could run programs, or hand the data to another machine.
 
     A file that belongs to the user may have come with somebody's files, by a clone or an archive.
     """
+    advanced = settings.advanced
     problems: list[SmaltiError] = [
         UsageError(
             FILE_NAME,
@@ -180,6 +219,9 @@ def _check_unnamed(advanced: Advanced) -> None:
     if advanced.master is not None and not _LOCAL_MASTER.fullmatch(advanced.master):
         problem = "`advanced.master` counts only in a file that you name: other machines get the data"
         problems.append(UsageError(FILE_NAME, problem, "`local[*]`, or none", _NAME_IT))
+    if settings.service != ServiceSettings():
+        problem = "`[service]` counts only in a file that you name: it says who is believed"
+        problems.append(UsageError(FILE_NAME, problem, "no `[service]`", _NAME_IT))
     raise_all(problems)
 
 
@@ -237,12 +279,13 @@ def _fault(keys: tuple[str, ...], fault: "ErrorDetails", where: Callable[[str], 
         return UsageError(where(key), f"`{name}`: {problem}", expected, way_out)
     if fault["type"] != "extra_forbidden":
         return UsageError(where(key), f"`{name}` cannot have this value", _EXPECTED.get(key, "a text"))
-    model, other = (Advanced, Settings) if len(keys) > 1 else (Settings, Advanced)
-    names, spelled = _names(model), _spelling(key)
+    table, spelled = ".".join(keys[:-1]), _spelling(key)
+    names = _names(_TABLES[table])
+    elsewhere = next((place for place, model in _TABLES.items() if spelled in _names(model)), None)
     if spelled in names:
         way_out = f"did you mean `{spelled}`?"
-    elif spelled in _names(other):
-        way_out = "write it below `[advanced]`" if other is Advanced else "write it above all tables"
+    elif elsewhere is not None:
+        way_out = f"write it below `[{elsewhere}]`" if elsewhere else "write it above all tables"
     else:
         way_out = _MOVED.get(key) or did_you_mean(spelled, names) or f"known are {', '.join(names)}"
     return UsageError(where(key), f"`{name}` is not a setting", way_out=way_out)
@@ -261,4 +304,18 @@ def _located(settings: Settings, folder: str) -> Settings:
     advanced = settings.advanced.model_copy(update={"workspace": opened(settings.advanced.workspace)})
     data = tuple((target, opened(path)) for target, path in settings.data)
     paths = {"registry": opened(settings.registry), "outputs": opened(settings.outputs), "data": data}
-    return settings.model_copy(update={**paths, "advanced": advanced})
+    service = settings.service.model_copy(
+        update={
+            name: opened(getattr(settings.service, name))
+            for name in ("uploads", "outputs", "tls_cert", "tls_key")
+        }
+        | {"roots": tuple((party, opened(path)) for party, path in settings.service.roots)}
+        | {"tokens": _with_keys_at(settings.service.tokens, opened)}
+    )
+    return settings.model_copy(update={**paths, "advanced": advanced, "service": service})
+
+
+def _with_keys_at(
+    tokens: TokenSettings | None, opened: Callable[[str | None], str | None]
+) -> TokenSettings | None:
+    return None if tokens is None else tokens.model_copy(update={"keys": opened(tokens.keys)})

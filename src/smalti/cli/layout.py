@@ -11,8 +11,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Policies": ("assess", "init", "check", "fmt", "test", "offer"),
     "Runs": ("plan", "try", "sweep", "run"),
     "Results": ("targets", "lineage", "verify", "estimate", "budget"),
-    "Registry": ("decide", "policy", "keys", "vocabulary", "registry"),
-    "Jobs and machine": ("audit", "jobs", "worker", "doctor"),
+    "Registry": ("decide", "policy", "keys", "vocabulary", "access", "registry"),
+    "Jobs and machine": ("audit", "jobs", "worker", "serve", "doctor"),
 }
 """The commands of `smalti`, in the order of its help; names without a command are passed over."""
 _OTHERS = "Other commands"

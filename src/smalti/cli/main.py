@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from smalti.cli import access as cli_access
 from smalti.cli import assessing as cli_assessing
 from smalti.cli import audit as cli_audit
 from smalti.cli import backups as cli_backups
@@ -22,6 +23,7 @@ from smalti.cli import lineage as cli_lineage
 from smalti.cli import registry as cli_registry
 from smalti.cli import runs as cli_runs
 from smalti.cli import scaffolding as cli_scaffolding
+from smalti.cli import serve as cli_serve
 from smalti.cli import sweeping as cli_sweeping
 from smalti.cli import trying as cli_trying
 from smalti.cli import vocabulary as cli_vocabulary
@@ -92,7 +94,7 @@ def _shown(error: click.ClickException) -> str:
 @click.group(cls=SectionedGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="smalti", message="smalti %(version)s")
 @click.option("--settings", envvar="SMALTI_SETTINGS", metavar="FILE", type=PLACE,
-              help="Defaults of options.  [default: smalti.toml, if there is one]")  # fmt: skip
+              help="Defaults of options.  [default: smalti.toml]")  # fmt: skip
 @click.option("--no-settings", is_flag=True, help="Use no settings file.")
 @click.pass_context
 def cli(ctx: click.Context, settings: str | None, no_settings: bool) -> None:
@@ -106,7 +108,7 @@ for _command in (
     cli_runs.plan, cli_trying.try_, cli_sweeping.sweep, cli_runs.run, cli_runs.verify, cli_runs.estimate,
     cli_registry.policy, cli_keys.keys, cli_registry.targets, cli_vocabulary.vocabulary,
     cli_backups.registry, cli_lineage.lineage, cli_budget.budget, cli_audit.audit, cli_jobs.jobs,
-    cli_workers.worker,
+    cli_workers.worker, cli_serve.serve, cli_access.access,
 ):  # fmt: skip
     cli.add_command(_command)
 

@@ -1,7 +1,7 @@
 """The commands about the registry: policies, owners, targets."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +18,6 @@ from smalti.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from smalti.engine.registry.entries import TargetVersion
     from smalti.engine.registry.registry import Registry
     from smalti.policy.model.model import Policy
     from smalti.vocab.terms import IRI
@@ -63,13 +62,20 @@ def targets_list(
     from smalti.cli.opening import open_registry
     from smalti.errors import UsageError
     from smalti.json.text import as_json
+    from smalti.listing import (
+        owned_version_json,
+        owns_inputs,
+        public_version_json,
+        review_reasons,
+        versions_of,
+    )
     from smalti.policy.decide.names import iri
     from smalti.show.registry import show_versions
     from smalti.show.terminal import console
 
     opened, by = open_registry(registry), None if party is None else iri(party, "--as")
-    versions = _versions(opened, target, policy_uid)
-    owned = {version.run for version in versions if by is not None and _owns_inputs(opened, by, version)}
+    versions = versions_of(opened, target, policy_uid)
+    owned = {version.run for version in versions if by is not None and owns_inputs(opened, by, version)}
     if party is not None and versions and not owned:
         raise UsageError("--as", f"{party} does not own any of these", "an owner", "leave it out")
     if shown_as == "turtle":
@@ -79,31 +85,19 @@ def targets_list(
 
         click.echo(export(opened), nl=False)
     elif shown_as == "json":
-        ended = _reviewed(opened)
+        reasons = review_reasons(opened)
         shown = [
-            _version_json(version, ended.get(version.run), version.run in owned) for version in versions
+            owned_version_json(version, reasons.get(version.run))
+            if version.run in owned
+            else public_version_json(version, reasons.get(version.run))
+            for version in versions
         ]
         click.echo(as_json(shown), nl=False)
     elif versions:
-        show_versions(console(), versions, _reviewed(opened), owned)
+        show_versions(console(), versions, review_reasons(opened), owned)
     else:
         click.echo(f"nothing is recorded in {registry}")
     return 0
-
-
-def _versions(
-    registry: "Registry", target: str | None, policy_uid: str | None
-) -> "tuple[TargetVersion, ...]":
-    from smalti.errors import UsageError
-    from smalti.policy.decide.names import iri
-
-    versions = registry.versions(iri(target, "IRI")) if target else registry.all_versions()
-    if target and not versions:
-        raise UsageError(target, "the registry records no such output", "a recorded target", "leave it out")
-    if policy_uid is None:
-        return versions
-    affected = {version.run for version in registry.affected_by(iri(policy_uid, "--affected-by"))}
-    return tuple(version for version in versions if version.run in affected)
 
 
 @targets.command("withdraw")
@@ -169,29 +163,6 @@ def _lines(file: str) -> list[str]:
     return lines
 
 
-def _owns_inputs(registry: "Registry", party: "IRI", version: "TargetVersion") -> bool:
-    return all(party in registry.full_owners(source.iri) for source in version.inputs)
-
-
-def _reviewed(registry: "Registry") -> dict[str, tuple[str, ...]]:
-    """By run, why a version needs a review."""
-    from smalti.engine.registry.review import reviews
-
-    return {review.version.run: review.reasons for review in reviews(registry)}
-
-
-def _version_json(
-    version: "TargetVersion", reasons: tuple[str, ...] | None, is_owned: bool
-) -> dict[str, Any]:
-    from smalti.json.registry import listed_json, version_json
-    from smalti.json.runs import report_json
-
-    review = {"forReview": reasons is not None, "reviewReasons": list(reasons or ())}
-    if not is_owned:
-        return listed_json(version) | review
-    return version_json(version) | review | {"ownerReport": report_json(version.report)}
-
-
 @click.group()
 def policy() -> None:
     """Put policies in force, list and revoke them; manage owners."""
@@ -235,34 +206,25 @@ def policy_add(  # noqa: PLR0913, PLR0917 (its options)
     contradict, and of prohibitions on an IRI below a table that names none of its columns.
     """
     from smalti.cli.opening import open_registry
-    from smalti.engine.binding.prohibitions_below import forbidden_below_with
-    from smalti.engine.losses.shut_out import shut_out_with
-    from smalti.engine.registry.column_conflicts import column_conflicts, rule_conflicts, void_policies
     from smalti.json.registry import policy_json
     from smalti.json.text import as_json
     from smalti.policy.decide.names import iri
     from smalti.show.terminal import console, show_warnings
+    from smalti.submitting import submit_policies
 
     if agreement is not None and replace:
         raise _replacing_agreement()
     signed = None if signature is None else content_of(signature, "a detached signature")
     opened, issuer = open_registry(registry), iri(party, "--as")
     document = _to_add(file, agreement, bound, opened, issuer)
-    added = opened.add_policy(document, agreement or file, issuer, signature=signed, replaces=replace)
-    warnings = (
-        *shut_out_with(opened, added),
-        *void_policies(opened, added),
-        *column_conflicts(opened, added),
-        *rule_conflicts(opened, added),
-        *forbidden_below_with(opened, added),
-    )
+    added = submit_policies(opened, document, agreement or file, issuer, signature=signed, replaces=replace)
     if shown_as == "json":
-        in_force = [policy_json(stored, "in force") for stored in added]
-        click.echo(as_json({"policies": in_force, "warnings": list(warnings)}), nl=False)
+        in_force = [policy_json(stored, "in force") for stored in added.policies]
+        click.echo(as_json({"policies": in_force, "warnings": list(added.warnings)}), nl=False)
         return 0
-    for stored in added:
+    for stored in added.policies:
         click.echo(f"in force: {stored.uid}")
-    show_warnings(console(), warnings)
+    show_warnings(console(), added.warnings)
     return 0
 
 
@@ -298,9 +260,9 @@ def _to_add(
 def policy_list(registry: str, shown_as: str) -> int:
     """List all policies, including replaced and revoked ones."""
     from smalti.cli.opening import open_registry
-    from smalti.json.registry import policy_json
+    from smalti.json.registry import policy_json, policy_states
     from smalti.json.text import as_json
-    from smalti.show.registry import policy_states, show_policies
+    from smalti.show.registry import show_policies
     from smalti.show.terminal import console
 
     stored = open_registry(registry).list_policies()

@@ -1,7 +1,9 @@
 """What a registry holds, for programs."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
+from smalti.engine.registry.access import AccessEntry
 from smalti.engine.registry.entries import (
     OutputTable,
     StoredHierarchy,
@@ -54,9 +56,45 @@ def policy_json(stored: StoredPolicy, state: str) -> Json:
     }
 
 
+def policy_states(policies: Sequence[StoredPolicy]) -> list[str]:
+    """The state of each policy: `in force`, `revoked`, or `replaced`.
+
+    A policy is replaced when another document of its issuer, or about one of its targets, is in force under
+    its uid; this includes another layout of it that a run was started with.
+    """
+    standing: dict[str, list[StoredPolicy]] = {}
+    for policy in policies:
+        if policy.is_in_force:
+            standing.setdefault(policy.uid, []).append(policy)
+
+    def state(policy: StoredPolicy) -> str:
+        if policy.is_in_force:
+            return "in force"
+        rivals = standing.get(policy.uid, ())
+        is_replaced = any(new.issuer == policy.issuer or new.targets & policy.targets for new in rivals)
+        return "replaced" if is_replaced else "revoked"
+
+    return [state(policy) for policy in policies]
+
+
 def key_json(key: TrustedKey) -> Json:
     """A trusted key."""
     return asdict(key) | {"isTrusted": key.is_trusted}
+
+
+def access_json(entry: AccessEntry) -> Json:
+    """Who may ask the service; without the digest of a key."""
+    return {
+        "handle": entry.handle,
+        "kind": "key" if entry.subject is None else "subject",
+        "party": entry.party,
+        "roles": sorted(entry.roles),
+        "label": entry.label,
+        "issuer": entry.issuer,
+        "subject": entry.subject,
+        "added": entry.added_at.isoformat(),
+        "revoked": entry.revoked_at.isoformat() if entry.revoked_at else None,
+    }
 
 
 def vocabulary_json(vocabulary: StoredHierarchy) -> Json:

@@ -7,8 +7,10 @@ from rich.console import Console
 from rich.text import Text
 
 from smalti.engine.plan.respondents import counts_rows
+from smalti.engine.registry.access import AccessEntry
 from smalti.engine.registry.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
 from smalti.engine.tables.secret import ENVIRONMENT
+from smalti.json.registry import policy_states
 from smalti.show.terminal import LABEL, bullet, fields, file_names, place_of, short
 
 if TYPE_CHECKING:
@@ -23,6 +25,17 @@ def show_keys(out: Console, keys: Iterable[TrustedKey]) -> None:
         out.print(Text(key.thumbprint, style=LABEL))
         out.print(Text(f"  owner      {key.owner}"))
         out.print(Text(f"  state      {state}{ended}"))
+
+
+def show_access(out: Console, entries: Iterable[AccessEntry]) -> None:
+    """Show each key and each mapped subject with its party and state."""
+    for entry in entries:
+        ended = "in force" if entry.revoked_at is None else f"revoked {entry.revoked_at:%Y-%m-%d %H:%M}"
+        what = "key" if entry.subject is None else f"subject {entry.subject} of {entry.issuer}"
+        out.print(Text(entry.handle, style=LABEL))
+        fields(out, ("  asks as", f"{entry.party} ({', '.join(sorted(entry.roles))})"))
+        fields(out, ("  by", f"{what}{f', {entry.label}' if entry.label else ''}"))
+        fields(out, ("  state", ended))
 
 
 def show_vocabularies(out: Console, stored: Iterable[StoredHierarchy]) -> None:
@@ -105,27 +118,6 @@ def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
         fields(out, ("  issuer", stored.issuer))
         fields(out, ("  about", ", ".join(sorted(stored.targets))))
         fields(out, ("  document", f"{stored.name}, {stored.digest}"))
-
-
-def policy_states(policies: Sequence[StoredPolicy]) -> list[str]:
-    """The state of each policy: `in force`, `revoked`, or `replaced`.
-
-    A policy is replaced when another document of its issuer, or about one of its targets, is in force under
-    its uid; this includes another layout of it that a run was started with.
-    """
-    standing: dict[str, list[StoredPolicy]] = {}
-    for policy in policies:
-        if policy.is_in_force:
-            standing.setdefault(policy.uid, []).append(policy)
-
-    def state(policy: StoredPolicy) -> str:
-        if policy.is_in_force:
-            return "in force"
-        rivals = standing.get(policy.uid, ())
-        is_replaced = any(new.issuer == policy.issuer or new.targets & policy.targets for new in rivals)
-        return "replaced" if is_replaced else "revoked"
-
-    return [state(policy) for policy in policies]
 
 
 def show_owners(out: Console, assets: Iterable[tuple[Asset, frozenset[str]]]) -> None:

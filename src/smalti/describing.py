@@ -1,0 +1,51 @@
+"""Descriptions that are written beside files, so that they are found by themselves."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from smalti.engine.tables.parts import METADATA_SUFFIX
+from smalti.engine.tables.sources import read_description
+from smalti.errors import DataError
+
+_DRAFT: Final = "description.json"
+
+
+def describe_file(place: Path, description: bytes) -> tuple[str, ...]:
+    """Write the CSVW description of a file beside it, in place of an earlier one.
+
+    Args:
+        place: the file, in a folder of its own.
+        description: CSVW metadata, whose `url` is the file's name.
+
+    Returns:
+        The names of the columns that it describes.
+
+    Raises:
+        DataError: it is not understood, or describes another file; nothing was changed.
+    """
+    draft = place.with_name(_DRAFT)
+    try:
+        draft.write_bytes(description)
+        described, url = read_description(draft)
+        if url != place.name:
+            raise DataError(
+                _DRAFT, f"it describes `{url}`", f"`{place.name}` as its `url`", "correct `url`"
+            )
+        os.replace(draft, beside(place))
+    finally:
+        draft.unlink(missing_ok=True)
+    return tuple(column.name for column in described.columns)
+
+
+def described_text(place: Path) -> bytes | None:
+    """The description beside a file, as it was written; None: there is none."""
+    try:
+        return beside(place).read_bytes()
+    except OSError:
+        return None
+
+
+def beside(place: Path) -> Path:
+    """Where the description of a file stands."""
+    return place.with_name(place.name + METADATA_SUFFIX)

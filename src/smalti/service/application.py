@@ -1,0 +1,52 @@
+"""The service as an ASGI application: a route for each operation of the table."""
+
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from smalti.json.text import as_json
+from smalti.service.handling import Endpoint, refused, to_response
+from smalti.service.openapi import document
+from smalti.service.operations import Answer, AnyOperation
+from smalti.service.problems import RefusedError, refusal_of
+from smalti.service.routes import budgets, data, decisions, jobs, policies, status, targets
+from smalti.service.state import Service
+
+OPERATIONS: Final[tuple[AnyOperation, ...]] = (
+    *status.OPERATIONS, *policies.OPERATIONS, *decisions.OPERATIONS, *data.OPERATIONS,
+    *targets.OPERATIONS, *budgets.OPERATIONS, *jobs.OPERATIONS,
+)  # fmt: skip
+"""All operations of the service."""
+_CODES: Final = {404: "not-found", 405: "method-not-allowed"}
+
+
+def application(service: Service) -> Starlette:
+    """The application of a service."""
+    described = as_json(document(OPERATIONS)).encode()
+
+    async def openapi(_: Request) -> Response:
+        return to_response(Answer(described))
+
+    routes = [
+        Route(operation.path, Endpoint(service, operation).respond, methods=[operation.method])
+        for operation in OPERATIONS
+    ]
+    return Starlette(
+        routes=[*routes, Route("/openapi.json", openapi, methods=["GET"])],
+        exception_handlers={HTTPException: _unrouted, Exception: _failed},
+    )
+
+
+async def _unrouted(_: Request, error: Exception) -> Response:
+    status_code = error.status_code if isinstance(error, HTTPException) else 500
+    headers = getattr(error, "headers", None) or {}
+    code = _CODES.get(status_code, "bad-request")
+    return to_response(refused(RefusedError(status_code, code, "see /openapi.json", headers=headers)))
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    return to_response(refused(refusal_of(error)))

@@ -1,0 +1,107 @@
+"""What a party may see: what it owns, what was made for it, what names it; auditors see reports."""
+
+from dataclasses import replace
+
+from smalti.deciding import decide
+from smalti.engine.plan.plan import ModelFormat
+from smalti.engine.registry.entries import StoredPolicy, TargetVersion
+from smalti.engine.registry.registry import Registry
+from smalti.json.decisions import decision_json
+from smalti.json.text import Json
+from smalti.listing import owns_inputs
+from smalti.policy.decide.decision import Decision
+from smalti.service.parties import Asker
+from smalti.vocab.terms import IRI
+
+_DENIED = "nothing permits this to this party"
+
+
+def governs(registry: Registry, asker: Asker, stored: StoredPolicy) -> bool:
+    """Whether somebody may read the document of a policy: its issuer, owners of its targets, auditors."""
+    if asker.audits:
+        return True
+    if not asker.is_party:
+        return False
+    owned = (asker.party in registry.owners(target) for target in sorted(stored.targets))
+    return stored.issuer == asker.party or any(owned)
+
+
+def is_for(asker: Asker, stored: StoredPolicy) -> bool:
+    """Whether a policy in force has a rule that names somebody as its party."""
+    if stored.policy is None or not stored.is_in_force or not asker.is_party:
+        return False
+    return any(party.iri == asker.party for rule in stored.policy.rules for party in rule.assignees)
+
+
+def sees_version(registry: Registry, asker: Asker, version: TargetVersion) -> bool:
+    """Whether somebody may see that a version exists: its recipient, owners of its inputs, auditors."""
+    if asker.audits:
+        return True
+    if not asker.is_party:
+        return False
+    owns_a_part = (asker.party in registry.owners(source.iri) for source in version.inputs)
+    return version.party == asker.party or any(owns_a_part)
+
+
+def sees_figures(registry: Registry, asker: Asker, version: TargetVersion) -> bool:
+    """Whether somebody may see the owner's figures of a version."""
+    return asker.audits or (asker.is_party and owns_inputs(registry, asker.party, version))
+
+
+def may_have(registry: Registry, asker: Asker, version: TargetVersion, purpose: str | None) -> Decision:
+    """Decide whether a party may have the files of a version; asked for each download.
+
+    It may if it may read the version for that purpose; or if the version was made for it, and the rule that
+    permitted that still does.
+
+    Returns:
+        The decision that counts.
+    """
+    reading = decide(
+        party=asker.party, action="read", target=version.iri, purpose=purpose, registry=registry
+    )
+    if reading.is_permitted or version.party != asker.party:
+        return reading
+    producing = decide(
+        party=asker.party, action="train" if version.format in set(ModelFormat) else "anonymize",
+        target=[source.iri for source in version.inputs], purpose=version.purpose, rule=version.rule_uid,
+        understands_limits=True, registry=registry,
+    )  # fmt: skip
+    return producing if producing.is_permitted else reading
+
+
+def shown_decision(registry: Registry, asker: Asker, decision: Decision) -> Json:
+    """A decision as the asker may see it.
+
+    Whoever owns a part of what was asked for sees all of it. Others see what permits them. Of what does
+    not, they see the rules of policies that name them; whether a target exists, they do not learn.
+    """
+    request = decision.request
+    granted = {grant.policy.uid for grant in decision.grants}
+    named = {reason.policy for reason in decision.reasons}
+    # The usual answer shows nothing that needs a further look into the registry.
+    if granted and named <= granted and not decision.considered:
+        return decision_json(decision)
+    if all(asker.party in registry.owners(target) for target in request.targets):
+        return decision_json(decision)
+    visible = granted | _naming(registry, asker, request.targets)
+    shown = replace(
+        decision,
+        reasons=tuple(reason for reason in decision.reasons if reason.policy in visible),
+        considered=tuple(report for report in decision.considered if report.policy in visible),
+    )
+    document = decision_json(shown)
+    if not decision.grants:
+        document |= {"effect": "deny", "remedies": []}
+    if not document["reasons"] and not decision.grants:
+        document["reasons"] = [{"text": _DENIED, "policy": None, "rule": None}]
+    return document
+
+
+def _naming(registry: Registry, asker: Asker, targets: tuple[IRI, ...]) -> set[IRI]:
+    return {
+        stored.uid
+        for target in targets
+        for stored in registry.policies_about(target)
+        if is_for(asker, stored)
+    }

@@ -1,0 +1,23 @@
+"""What all requests share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from smalti.engine.registry.registry import Registry
+from smalti.service.authentication import Authentication
+from smalti.service.configuration import Configuration
+from smalti.service.measurements import Measurements
+from smalti.service.uploads import Uploads
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running service; for several threads."""
+
+    registry: Registry
+    configuration: Configuration
+    authentication: Authentication
+    uploads: Uploads
+    outputs: Path
+    """A private folder, in which each job has its own."""
+    measurements: Measurements

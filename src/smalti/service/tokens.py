@@ -1,0 +1,146 @@
+"""Bearer tokens of one issuer: JSON Web Tokens, signed with the one configured algorithm.
+
+Nothing in a token chooses how it is checked: its header names a key of the issuer's set at most.
+"""
+
+import json
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+from joserfc.jws import JWSRegistry
+
+from smalti.errors import BackendError, UsageError
+from smalti.service.configuration import TokenIssuer
+from smalti.service.problems import RefusedError
+
+_LEEWAY: Final = 60
+"""Seconds by which clocks may differ."""
+_FRESH: Final = 600.0
+"""Seconds for which keys count without being read again."""
+_LEAST: Final = 30.0
+"""Seconds between two readings, whatever tokens name."""
+_LARGEST: Final = 1 << 20
+_LONGEST: Final = 16_384
+"""Characters of a token."""
+_TIMEOUT: Final = 10.0
+
+
+def unauthenticated(why: str) -> RefusedError:
+    """The answer to somebody who is not recognised."""
+    return RefusedError(401, "unauthenticated", why, headers={"WWW-Authenticate": 'Bearer realm="smalti"'})
+
+
+@dataclass(slots=True)
+class Tokens:
+    """Checks the tokens of an issuer; for several threads."""
+
+    issuer: TokenIssuer
+    _keys: KeySet = field(init=False, repr=False)
+    _read_at: float = field(init=False, default=0.0)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        self._keys = self._read()
+        self._read_at = time.monotonic()
+
+    def subject(self, token: str) -> str:
+        """The subject of a valid token.
+
+        Raises:
+            RefusedError: it is not valid, by 401; its own words are not repeated.
+        """
+        if len(token) > _LONGEST:
+            raise unauthenticated("the token is too long")
+        try:
+            return self._checked(token, self._current())
+        except ValueError:  # a key that is not in the set
+            self._refresh()
+        try:
+            return self._checked(token, self._keys)
+        except ValueError:
+            raise unauthenticated("the token is not signed by a key of the issuer") from None
+
+    def _checked(self, token: str, keys: KeySet) -> str:
+        algorithm = self.issuer.algorithm
+        try:
+            decoded = jwt.decode(
+                token, keys, algorithms=[algorithm], registry=JWSRegistry(algorithms=[algorithm])
+            )
+            jwt.JWTClaimsRegistry(
+                leeway=_LEEWAY,
+                iss={"essential": True, "value": self.issuer.issuer},
+                aud={"essential": True, "value": self.issuer.audience},
+                exp={"essential": True},
+                sub={"essential": True},
+            ).validate(decoded.claims)
+        except JoseError as error:
+            raise unauthenticated(f"the token is not valid ({error.error})") from None
+        subject = decoded.claims["sub"]
+        if not isinstance(subject, str) or not subject:
+            raise unauthenticated("the token has no subject")
+        return subject
+
+    def _current(self) -> KeySet:
+        if time.monotonic() - self._read_at > _FRESH:
+            self._refresh()
+        return self._keys
+
+    def _refresh(self) -> None:
+        """Read the keys again, unless that was just done; where it fails, the last ones count on."""
+        with self._lock:
+            if time.monotonic() - self._read_at < _LEAST:
+                return
+            self._read_at = time.monotonic()
+            try:
+                self._keys = self._read()
+            except (UsageError, BackendError):
+                return
+
+    def _read(self) -> KeySet:
+        place = self.issuer.keys
+        content = _fetched(place) if "://" in place else _content(Path(place))
+        try:
+            keys = KeySet.import_key_set(json.loads(content))
+        except (JoseError, ValueError, TypeError, KeyError):
+            keys = KeySet([])
+        public = [key for key in keys.keys if key.key_type != "oct" and not key.is_private]
+        if not public or len(public) < len(keys.keys):
+            raise UsageError(
+                place, "these are not public keys", "a JWKS document with public keys alone", "correct it"
+            )
+        return keys
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()[: _LARGEST + 1]
+    except OSError:
+        raise UsageError(
+            str(path), "the file cannot be read", "a JWKS document", "check the path"
+        ) from None
+
+
+def _fetched(address: str) -> bytes:
+    """The keys from the configured address, which is https; redirections to others are not followed."""
+    opener = urllib.request.build_opener(_NoRedirections)
+    try:
+        with opener.open(address, timeout=_TIMEOUT) as answer:
+            content: bytes = answer.read(_LARGEST + 1)
+    except OSError:
+        raise BackendError(
+            address, "the keys of the issuer of tokens cannot be fetched", "a JWKS document",
+            "check the address, or name a file",
+        ) from None  # fmt: skip
+    return content
+
+
+class _NoRedirections(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: object, **__: object) -> None:
+        """Follow none."""

@@ -1,0 +1,174 @@
+"""Who sees what: a table over every operation, in which what is unknown and what is foreign look alike."""
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from service_world import (
+    AUDITOR,
+    OPERATOR,
+    PARTIES,
+    POLICY,
+    READING,
+    STRANGER,
+    World,
+    make_market,
+)
+from shell import CUSTOMER, OUTPUT, OWNER, USER, small_document
+
+from smalti.engine.registry.access import Role
+from smalti.service.application import OPERATIONS
+from smalti.service.parties import ANYBODY
+
+UNKNOWN = "http://example.com/nothing"
+LD = {"content-type": "application/ld+json"}
+
+
+@pytest.fixture(scope="module")
+def market(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, str, str]:
+    world, run = make_market(tmp_path_factory.mktemp("strangers"))
+    (bound,) = world.get("/v1/data").json()["items"]
+    return world, run, bound["id"]
+
+
+def decision_on(target: str) -> dict[str, Any]:
+    return {"json": {"action": "read", "targets": [target], "purpose": "marketing"}}
+
+
+ONE_OF = {
+    # By operation: a request about what the owner has, and the same about what nobody has.
+    "readPolicy": (f"/v1/policies/{POLICY}", f"/v1/policies/{UNKNOWN}", {}),
+    "replacePolicy": (
+        f"/v1/policies/{POLICY}", f"/v1/policies/{UNKNOWN}",
+        {"content": json.dumps(small_document()), "headers": LD | {"if-match": "*"}},
+    ),
+    "revokePolicy": (f"/v1/policies/{POLICY}", f"/v1/policies/{UNKNOWN}", {}),
+    "readData": ("/v1/data/{data}", "/v1/data/{unknown}", {}),
+    "unbindData": ("/v1/data/{data}", "/v1/data/{unknown}", {}),
+    "readDescription": ("/v1/data/{data}/description", "/v1/data/{unknown}/description", {}),
+    "describeData": ("/v1/data/{data}/description", "/v1/data/{unknown}/description", {"json": {}}),
+    "readVersion": ("/v1/versions/{run}", "/v1/versions/{unknown}", {}),
+    "readCertificate": ("/v1/versions/{run}/certificate", "/v1/versions/{unknown}/certificate", {}),
+    "download": (
+        "/v1/versions/{run}/files/anonCustomer.csv", "/v1/versions/{unknown}/files/anonCustomer.csv", {},
+    ),
+    "readBudget": (f"/v1/budgets?target={CUSTOMER}", f"/v1/budgets?target={UNKNOWN}", {}),
+    "readForecast": (
+        f"/v1/forecasts?target={CUSTOMER}&epsilon=1", f"/v1/forecasts?target={UNKNOWN}&epsilon=1", {},
+    ),
+}  # fmt: skip
+LISTS = {
+    "listPolicies": ("/v1/policies", f"/v1/policies?target={CUSTOMER}"),
+    "listData": ("/v1/data",),
+    "listTargets": ("/v1/targets",),
+    "listVersions": ("/v1/versions", f"/v1/versions?target={OUTPUT}&purpose=marketing"),
+}
+ASKED = {"decide": "/v1/decisions", "explain": "/v1/explanations"}
+OF_JOBS = {"orderJob", "listJobs", "readJob", "followJob", "stopJob", "retryJob", "readReport"}
+"""Tried in `test_jobs.py`."""
+OWN = {"checkPolicy", "addPolicies", "upload", "bindFile", "readSelf"}
+"""Operations on what the asker sends itself; what of them is foreign is tried below."""
+
+
+def test_the_tables_name_every_operation() -> None:
+    named = {*ONE_OF, *LISTS, *ASKED, *OWN, *OF_JOBS}
+    assert {
+        operation.name for operation in OPERATIONS if operation.roles not in (ANYBODY, {Role.OPERATOR})
+    } == named
+
+
+@pytest.mark.parametrize("name", ONE_OF)
+def test_what_is_foreign_and_what_is_unknown_are_alike(market: tuple[World, str, str], name: str) -> None:
+    world, run, data = market
+    method = next(operation.method for operation in OPERATIONS if operation.name == name)
+    foreign, unknown, parts = ONE_OF[name]
+    answers = [
+        world.ask(method, path.format(run=run, data=data, unknown=uuid.UUID(int=0)), STRANGER, **parts)
+        for path in (foreign, unknown)
+    ]
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert answers[0].content == answers[1].content
+    assert {*answers[0].headers} == {*answers[1].headers}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_are_empty_for_strangers(market: tuple[World, str, str], name: str) -> None:
+    world, _, _ = market
+    for path in LISTS[name]:
+        assert world.get(path, STRANGER).json() == {"items": [], "next": None}
+        assert world.get(path.partition("?")[0], OWNER).json()["items"]
+
+
+@pytest.mark.parametrize("path", ASKED.values())
+def test_a_denial_says_nothing_of_whether_a_target_exists(
+    market: tuple[World, str, str], path: str
+) -> None:
+    world, run, _ = market
+    known = [CUSTOMER, f"{CUSTOMER}/age", OUTPUT, f"urn:uuid:{run}"]
+    answers = []
+    for target in (*known, UNKNOWN):
+        answer = world.ask("POST", path, STRANGER, **decision_on(target)).json()
+        del answer["request"]
+        answers.append(answer)
+    assert all(answer == answers[-1] for answer in answers)
+    assert answers[-1]["effect"] == "deny"
+    named = world.ask("POST", path, USER, **decision_on(CUSTOMER)).json()
+    assert named["permitted"] is False
+    assert READING not in json.dumps(named)
+
+
+def test_what_somebody_else_owns_cannot_be_taken(market: tuple[World, str, str]) -> None:
+    world, _, _ = market
+    before = world.get("/v1/data").json(), world.get("/v1/policies").json()
+    assert world.upload(b"a\n1\n", STRANGER).status_code == 409
+    file = {"target": CUSTOMER, "file": "people.csv"}
+    assert world.ask("POST", "/v1/data", STRANGER, json=file).status_code == 409
+    assert world.add_policy(small_document(), STRANGER).status_code == 422
+    other = small_document(uid="http://example.com/policy/theirs")
+    assert world.add_policy(other, STRANGER).status_code == 422
+    assert (world.get("/v1/data").json(), world.get("/v1/policies").json()) == before
+    assert len(list((world.folder / "uploads").iterdir())) == 1
+
+
+def test_a_party_sees_what_names_it_and_no_document(market: tuple[World, str, str]) -> None:
+    world, _, _ = market
+    (named,) = world.get("/v1/policies", USER).json()["items"]
+    assert named["uid"] == POLICY
+    assert "document" not in world.get(f"/v1/policies/{POLICY}", USER).json()
+    assert "document" in world.get(f"/v1/policies/{POLICY}", OWNER).json()
+
+
+def test_auditors_see_reports_and_no_data(market: tuple[World, str, str]) -> None:
+    world, run, data = market
+    version = world.get(f"/v1/versions/{run}", AUDITOR).json()
+    assert version["ownerReport"]["k"] >= 2
+    assert "folder" not in version
+    assert world.get(f"/v1/versions/{run}/certificate", AUDITOR).status_code == 200
+    assert "document" in world.get(f"/v1/policies/{POLICY}", AUDITOR).json()
+    file = version["files"][0]["name"]
+    for path in (f"/v1/versions/{run}/files/{file}", "/v1/data", f"/v1/data/{data}", "/metrics"):
+        assert world.get(path, AUDITOR).status_code == 403
+    assert world.ask("DELETE", f"/v1/policies/{POLICY}", AUDITOR).status_code == 403
+
+
+def test_each_operation_is_for_its_roles_alone(market: tuple[World, str, str]) -> None:
+    world, _, _ = market
+    for operation in OPERATIONS:
+        path = operation.path.replace("{uid:path}", UNKNOWN).replace("{name:path}", "x")
+        path = path.replace("{id}", "x").replace("{run}", "x")
+        for party, roles in {**PARTIES, None: []}.items():
+            status = world.ask(operation.method, path, party).status_code
+            if operation.is_for_anybody:
+                assert status == 200
+            elif party is None:
+                assert status == 401, operation.name
+            else:
+                assert (status == 403) == (not operation.roles & {*roles}), (operation.name, party)
+
+
+def test_operators_see_measurements_and_nothing_else(market: tuple[World, str, str]) -> None:
+    world, _, _ = market
+    assert world.get("/v1/self", OPERATOR).json() == {"party": OPERATOR, "roles": ["operator"]}
+    assert world.get("/metrics", OPERATOR).status_code == 200
+    assert world.get("/v1/policies", OPERATOR).status_code == 403
