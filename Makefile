@@ -89,6 +89,8 @@ lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions
 		requirements/build.in requirements/dev.in -o requirements/dev.txt
 	$(UV_COMPILE) --constraint requirements/dev.txt pyproject.toml --extra service requirements/build.in \
 		-o requirements/service.txt
+	$(UV_COMPILE) --constraint requirements/dev.txt pyproject.toml --extra service --extra postgresql \
+		--extra signatures --extra privacy requirements/build.in -o requirements/deployment.txt
 	$(UV_COMPILE) requirements/fuzz.in -o requirements/fuzz.txt
 	$(UV_COMPILE_LINUX) pyproject.toml --extra audit-tf requirements/audit-tf.in -o requirements/audit-tf.txt
 	$(UV_COMPILE_LINUX) --no-emit-find-links $(TORCH) --constraint requirements/core.txt pyproject.toml \
