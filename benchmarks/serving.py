@@ -89,6 +89,8 @@ def main() -> None:
             assert server.stdout is not None
             opened = re.search(r":(\d+)/", server.stdout.readline())
             assert opened is not None
+            # The first decisions read the rules, and load what they need.
+            asked(int(opened[1]), key, 1, arguments.seconds / 2, arguments.rules)
             for clients in arguments.clients:
                 before = cpu_of(server.pid)
                 seconds = asked(int(opened[1]), key, clients, arguments.seconds, arguments.rules)
