@@ -44,6 +44,8 @@ PSEUDONYMS: Final = "pseudonyms."
 _PRIVATE_FOLDER: Final = 0o700
 _PRIVATE_FILE: Final = 0o600
 _PURPOSE: Final = "registry-backup"
+_LEFT_BEHIND: Final = ("-wal", "-journal", "-shm")
+"""End the names of files beside a database whose process was killed."""
 _NAME: Final = re.compile(r"pseudonyms\.[A-Za-z0-9._-]{1,64}")
 
 
@@ -53,6 +55,7 @@ class Backup:
 
     folder: Path
     taken_at: datetime
+    """All that was recorded before is in it."""
     files: tuple[str, ...]
     """Names in the folder, without the manifest."""
 
@@ -92,9 +95,10 @@ def back_up(registry: Registry, folder: str | Path) -> Backup:
         raise UsageError(registry.name, "nothing is recorded in it yet", "a registry", "check its name")
     secret = load_secret(source)
     with _new_folder(place), _translated(place):
+        # Before the copy: what is recorded from here on need not be in it.
+        taken_at = datetime.now(UTC)
         Database(source).copy_to(place / DATABASE)
         _copy(source, place)
-        taken_at = datetime.now(UTC)
         digests = {file.name: _digest(file) for file in sorted(place.iterdir())}
         manifest = _Manifest(
             smaltiBackup=1,
@@ -136,7 +140,7 @@ def restore(folder: str | Path, registry: str | Path, *, nothing_released_since:
     manifest = _read_manifest(source)
     places = {name: _place(name, target) for name in manifest.files}
     _check_whole(source, manifest)
-    raise_all(_taken(source, places))
+    raise_all([*_taken(source, places), *_unfinished(target)])
     _check_secret(source, manifest)
     with _translated(target):
         for name in sorted(manifest.files, key=lambda each: each == DATABASE):
@@ -269,6 +273,21 @@ def _taken(folder: Path, places: Mapping[str, Path]) -> list[SmaltiError]:
         )
         for name, path in places.items()
         if path.exists() and (name == DATABASE or _digest(path) != _digest(folder / name))
+    ]
+
+
+def _unfinished(registry: Path) -> list[SmaltiError]:
+    """What SQLite left of a lost database: it would be read into the restored one."""
+    return [
+        UsageError(
+            str(path),
+            "it is left of another registry in this place, and would change the restored one",
+            "a place without a registry",
+            "keep it elsewhere, for it may hold what that registry recorded last, or name another place"
+            " with --registry",
+        )
+        for path in (Path(f"{registry}{suffix}") for suffix in _LEFT_BEHIND)
+        if path.exists()
     ]
 
 

@@ -4,10 +4,12 @@ import json
 import stat
 import sys
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from smalti.engine.registry._database import Database
 from smalti.engine.registry.backup import DATABASE, MANIFEST, SECRET, back_up, restore
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.secret import load_secret, make_pseudonym_key, pseudonym_key, secret_path
@@ -104,6 +106,33 @@ def test_nothing_is_overwritten(copy: Path, tmp_path: Path, beside: object) -> N
         restore(copy, target, nothing_released_since=True)
     assert place.read_text() == "of another registry"
     assert len(list(tmp_path.glob("*new.sqlite*"))) == 1
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-journal", "-shm"])
+def test_what_a_lost_registry_left_is_never_read_into_the_restored_one(
+    copy: Path, tmp_path: Path, suffix: str
+) -> None:
+    left = tmp_path / f"new.sqlite{suffix}"
+    left.write_text("of the lost registry")
+    with pytest.raises(UsageError, match="left of another registry"):
+        restore(copy, tmp_path / "new.sqlite", nothing_released_since=True)
+    assert files(tmp_path)[left.name] == b"of the lost registry"
+    assert [path.name for path in tmp_path.glob("*new.sqlite*")] == [left.name]
+
+
+def test_a_copy_is_as_of_a_moment_before_it_was_taken(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is recorded while keys are copied is not in it, and must not look as if it were."""
+    copied: list[datetime] = []
+    copy_to = Database.copy_to
+
+    def noted(database: Database, file: Path) -> None:
+        copied.append(datetime.now(UTC))
+        copy_to(database, file)
+
+    monkeypatch.setattr(Database, "copy_to", noted)
+    assert back_up(registry, tmp_path / "copy").taken_at <= copied[0]
 
 
 @pytest.mark.parametrize("name", [DATABASE, SECRET, f"pseudonyms.{KEY}"])
