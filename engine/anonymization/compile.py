@@ -35,7 +35,6 @@ from smalti.engine.plan.kinds import Kind, granted_kind
 from smalti.engine.plan.plan import (
     Apply,
     Column,
-    OneRowEach,
     Plan,
     Read,
     Role,
@@ -64,7 +63,6 @@ from smalti.transforms.values.texts import (
     make_codebook,
 )
 from smalti.vocab.terms import (
-    ATTRIBUTE_SUPPRESSION,
     BLOCKS,
     CUT_SCORE,
     DIMENSIONALITY,
@@ -309,11 +307,6 @@ class _Compiler(ColumnRoles):
             zone = self.time_zone(name)
             inferred = infer_datatype(self.table.texts(name), zone)
             leave_out_withdrawn(self.table, name, inferred, zone, withdrawn)
-
-    def _refuse_repeated_identifiers(self, columns: Iterable[Column], respondent: OneRowEach) -> None:
-        # Columns that attribute suppression leaves out are listed with the identifiers, and tell nobody.
-        if not (respondent.is_declared and ATTRIBUTE_SUPPRESSION in self.wanted.algorithms):
-            super()._refuse_repeated_identifiers(columns, respondent)
 
     def take(self, others: Iterable[SmaltiError]) -> None:
         """Take problems of others, each that is not among these."""

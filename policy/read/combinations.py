@@ -106,7 +106,8 @@ def check_combinations(refinements: Refinements, scope: Scope) -> None:
     fits = check_algorithms(refinements, scope)
     check_techniques(refinements, scope)
     _check_words(refinements, scope, has_algorithms=fits)
-    _check_distances(refinements, scope)
+    if fits:
+        _check_distances(refinements, scope)
     _check_dimensionality(refinements, scope)
     _check_l_fits_k(refinements, scope)
     _check_presence(refinements, scope)

@@ -174,8 +174,8 @@ def _check_thresholds(parameters: Iterable[Refinement], scope: Scope) -> None:
         return
     top, bottom = (stated[operand].comparison.values[0] for operand in (TOP_CODE, BOTTOM_CODE))
     if _is_below(top, bottom) or top == bottom:
-        shown = quoted(stated[BOTTOM_CODE].shown)
-        message = f"the thresholds of one column cross: {shown} is not below the `topCode`"
+        lower, upper = (quoted(stated[operand].shown) for operand in (BOTTOM_CODE, TOP_CODE))
+        message = f"the thresholds of one column cross: {lower} is not below {upper}"
         place = stated[BOTTOM_CODE].value_place
         scope.findings.error("P429", place, message, "exchange or correct them")
 

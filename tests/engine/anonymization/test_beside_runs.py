@@ -40,7 +40,7 @@ def test_coded_classes_are_published_verified_and_read(tmp_path: Path) -> None:
     assert [each["name"] for each in stated["masked"]] == ["age", "education", "children"]
     assert "is published as at most 8 (top-coding)" in stated["statement"]
     uncovered = [text for text in certificate["doesNotProtectAgainst"] if "no privacy model" in text]
-    techniques = {"cell-suppression", "top-coding", "bottom-coding", "attribute-suppression"}
+    techniques = {"cell-suppression", "top-coding", "bottom-coding"}
     assert {text.split(" (")[0].split(",")[0] for text in uncovered} == techniques
     table = smalti.read_published(place, columns=["age", "children", "education"])
     highs, lows = table["age.high"].to_pylist(), table["age.low"].to_pylist()
@@ -83,3 +83,18 @@ def test_a_release_with_coded_values_is_repeated_beside_later_ones(tmp_path: Pat
         smalti.run(
             EXAMPLES / "policies" / "contraceptive.jsonld", **asked(tmp_path), out=tmp_path / "other"
         )
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "[mondrian, attribute-suppression]"])
+def test_no_technique_lets_identifiers_repeat_where_each_row_is_another_person(
+    tmp_path: Path, algorithm: str
+) -> None:
+    (tmp_path / "t.csv").write_text("id,age,ill\n" + "".join(f"p{n // 2},{n},{n % 3}\n" for n in range(12)))
+    (tmp_path / "p.yaml").write_text(
+        f"policy: http://e.org/p\nowner: {INSTITUTE}\nparty: {INSTITUTE}\ntarget: http://e.org/t\n"
+        f"purpose: statistical\nmethod: l-diversity\nalgorithm: {algorithm}\nk: 4\nl: 2\n"
+        "one-row-each: true\nidentifiers: [id]\nquasi-identifiers: [age]\nsensitive: [ill]\n"
+        "output: http://e.org/o\n"
+    )
+    with pytest.raises(SmaltiError, match="values repeat in the identifier `id`"):
+        smalti.plan(tmp_path / "p.yaml", data={"http://e.org/t": tmp_path / "t.csv"}, party=INSTITUTE)
