@@ -97,4 +97,9 @@ def test_no_technique_lets_identifiers_repeat_where_each_row_is_another_person(
         "output: http://e.org/o\n"
     )
     with pytest.raises(SmaltiError, match="values repeat in the identifier `id`"):
-        smalti.plan(tmp_path / "p.yaml", data={"http://e.org/t": tmp_path / "t.csv"}, party=INSTITUTE)
+        smalti.plan(
+            tmp_path / "p.yaml",
+            data={"http://e.org/t": tmp_path / "t.csv"},
+            party=INSTITUTE,
+            purpose="mosaicrown:statistical",
+        )
