@@ -12,7 +12,7 @@ from smalti.engine.anonymization.stated_requirements import (
 )
 from smalti.engine.plan.guarantees import DATASET, Json
 from smalti.engine.plan.kinds import Kind
-from smalti.engine.plan.masks import MaskedColumn, Noisy
+from smalti.engine.plan.masks import Coded, MaskedColumn, Noisy
 from smalti.engine.plan.plan import Column, OutputForm, Plan, Role
 from smalti.engine.plan.published_columns import DeclaredType, LabelForm, PublishedColumn
 from smalti.engine.techniques.statements import (
@@ -189,6 +189,7 @@ class ClassGuarantee:
     @property
     def published(self) -> tuple[PublishedColumn, ...]:
         of_techniques = {each.column: label_form(each) for each in self.masked}
+        coded = {each.column for each in self.masked if isinstance(each, Coded)}
         labelled = {name: form for name, form in of_techniques.items() if form is not None}
         form_of = {form.column: form.form for form in self.label_forms} | labelled
         declared = {each.column: each for each in self.declared}
@@ -200,6 +201,7 @@ class ClassGuarantee:
                 form_of.get(name),
                 declared[name].datatype if name in declared else None,
                 declared[name].time_zone if name in declared else None,
+                name in coded,
             )
             for name in (*self.quasi_identifiers, *labelled, *kept)
         )

@@ -68,3 +68,5 @@ class PublishedColumn:
     """Declared; None: a kept column is text, and what a generalised one holds was inferred."""
     time_zone: str | None = None
     """As `DeclaredType.time_zone`."""
+    may_be_open: bool = False
+    """Whether a range may lack an end, since the column is top- or bottom-coded."""

@@ -5,7 +5,7 @@ a file is the one that a run published, and keeps what its certificate promises,
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 from zoneinfo import available_timezones
 
@@ -161,7 +161,7 @@ def _with_datatype(
                 "leave it out of `datatypes`",
             )
         )
-    return PublishedColumn(column.name, column.is_generalised, form, datatype, column.time_zone)
+    return replace(column, form=form, datatype=datatype)
 
 
 def _read(
@@ -220,6 +220,8 @@ def _kept(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
 
 def _ranges(column: PublishedColumn, texts: _Texts, reading: Reading) -> Columns:
     ranges, zone = read_ranges(texts.texts), column.time_zone
+    if not column.may_be_open and (ranges.low.null_count or ranges.high.null_count):
+        raise ValueFormError
     ends = pc.drop_null(pa.concat_arrays([ranges.low, ranges.high]))
     datatype = column.datatype or _inferred(ends, zone)
     check_ranges(ranges, datatype, zone)

@@ -65,7 +65,7 @@ def grouped(classes: Integers) -> set[frozenset[int]]:
 def test_nothing_is_worse_and_classes_keep_their_promise_and_differ() -> None:
     better: list[bool] = []
 
-    @settings(max_examples=examples(150, full=4000))
+    @settings(max_examples=examples(300, full=4000))
     @given(tables())
     def law(table: tuple[list[Row], bool, Problem]) -> None:
         rows, one_row_each, problem = table

@@ -20,8 +20,10 @@ from smalti.transforms.problem import (
     Attribute,
     CategoricalAttribute,
     FigureAttribute,
+    HierarchicalAttribute,
     Integers,
-    NominalAttribute,
+    OrderedAttribute,
+    UnorderedAttribute,
 )
 
 GRID_BITS: Final = 20
@@ -93,7 +95,7 @@ def is_on_a_line(attribute: Attribute) -> bool:
     """Whether values are as far apart as numbers: their own, or their places in a list."""
     if isinstance(attribute, CategoricalAttribute):
         return attribute.places is not None
-    return isinstance(attribute, FigureAttribute)
+    return isinstance(attribute, FigureAttribute | OrderedAttribute)
 
 
 def coordinates(
@@ -166,6 +168,8 @@ def _numbers(attribute: Attribute) -> Numbers:
         return attribute.numbers
     if isinstance(attribute, CategoricalAttribute) and attribute.places is not None:
         return attribute.places
+    if isinstance(attribute, OrderedAttribute):
+        return attribute.positions[1:]
     raise InternalError("numbers were asked for of a column that has none")
 
 
@@ -188,9 +192,9 @@ def _line(
 def _branches(
     attribute: Attribute, codes: Integers, rows: Integers, standardization: Standardization, finest: int
 ) -> _Branches:
-    if isinstance(attribute, CategoricalAttribute):
+    if isinstance(attribute, HierarchicalAttribute):
         nodes = np.stack([attribute.nodes[level][codes] for level in range(len(attribute.nodes) - 1)])
-    elif isinstance(attribute, NominalAttribute):
+    elif isinstance(attribute, UnorderedAttribute):
         nodes = codes[np.newaxis]
     else:
         raise InternalError("categories were asked for of a column that has none")

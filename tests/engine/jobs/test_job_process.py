@@ -48,7 +48,7 @@ def process(request: pytest.FixtureRequest, tmp_path: Path) -> "Iterator[subproc
     assert started.stdin is not None
     assert started.stdout is not None
     started.stdin.write(errand.to_line())
-    assert started.stdout.read(6) == b"ready\n"
+    assert started.stdout.readline() == b"ready\n"
     yield started
     started.kill()
     started.wait()

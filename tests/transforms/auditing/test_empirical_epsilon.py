@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import is_full
 from scipy import stats
 
 from smalti.transforms.auditing.differential_identifiability import Beliefs
@@ -30,7 +30,7 @@ from smalti.transforms.identifiability import (
 DELTA = 0.01
 EPSILON = epsilon_for_belief(0.9)
 MU = mu_for_epsilon(EPSILON, DELTA)
-DRAWS = examples(100, full=500)
+DRAWS = 500 if is_full() else 100
 AT_LEAST = int(stats.binom.ppf(1e-4, DRAWS, 0.95))
 
 

@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, is_full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -32,9 +32,9 @@ from smalti.transforms.auditing.scores import Scores
 from smalti.transforms.identifiability import gaussian_epsilon
 
 DELTA = 1e-5
-DRAWS = examples(100, full=500)
+DRAWS = 500 if is_full() else 100
 AT_LEAST = int(stats.binom.ppf(1e-4, DRAWS, 0.95))
-RECORDS = examples(1000, full=2000)
+RECORDS = 2000 if is_full() else 1000
 LOSS = 1.0
 KEPT = math.exp(LOSS) / (1 + math.exp(LOSS))
 TRUE_OF_COINS = math.log((KEPT - DELTA) / (1 - KEPT))

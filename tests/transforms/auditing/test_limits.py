@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, is_full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -27,7 +27,7 @@ from smalti.transforms.auditing.limits import (
 )
 from smalti.transforms.auditing.scores import Floats, Scores
 
-DRAWS = examples(100, full=500)
+DRAWS = 500 if is_full() else 100
 AT_LEAST = int(stats.binom.ppf(1e-4, DRAWS, 0.95))
 
 
