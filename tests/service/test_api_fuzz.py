@@ -27,11 +27,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 )
 def test_each_answer_is_documented(world: World, operation: AnyOperation) -> None:
     import schemathesis  # noqa: PLC0415 (it takes long to load, and only this test needs it)
-    from schemathesis.checks import load_all_checks  # noqa: PLC0415
+    from schemathesis.checks import CHECKS, load_all_checks  # noqa: PLC0415
 
     load_all_checks()
     # A schema cannot say which texts are IRIs of the registry, or policies: these are refused.
-    unfit = schemathesis.CHECKS.get_one("positive_data_acceptance")
+    unfit = CHECKS.get_one("positive_data_acceptance")
     app = application(world.service)
     schema = schemathesis.openapi.from_asgi("/openapi.json", app)
     described = schema[operation.path.replace(":path", "")][operation.method]
