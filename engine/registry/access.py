@@ -171,8 +171,9 @@ def _check(party: IRI, roles: Collection[Role], *texts: str) -> None:
     if problem := misspelt_iri(party):
         way_out = f"write `{accepted_spelling(party)}`"
         raise UsageError(str(party), problem, "a party as policies and requests name it", way_out)
-    if not roles:
-        raise UsageError("role", "no role is stated", ", ".join(Role))
+    if not roles or not {*Role}.issuperset(roles):
+        problem = "something else than a role is stated" if roles else "no role is stated"
+        raise UsageError("role", problem, ", ".join(Role))
     if any(len(text) > _LONGEST for text in texts):
         raise UsageError("access", "a text is too long", f"at most {_LONGEST} characters")
 

@@ -47,13 +47,15 @@ def process(request: pytest.FixtureRequest, tmp_path: Path) -> "Iterator[subproc
     )  # fmt: skip
     assert started.stdin is not None
     assert started.stdout is not None
-    started.stdin.write(errand.to_line())
-    assert started.stdout.readline() == b"ready\n"
-    yield started
-    started.kill()
-    started.wait()
-    started.stdin.close()
-    started.stdout.close()
+    try:
+        started.stdin.write(errand.to_line())
+        assert started.stdout.readline() == b"ready\n"
+        yield started
+    finally:
+        started.kill()
+        started.wait()
+        started.stdin.close()
+        started.stdout.close()
 
 
 def tell(process: "subprocess.Popen[bytes]", line: bytes) -> None:
