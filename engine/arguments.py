@@ -37,7 +37,7 @@ _WORDS: Final[Mapping[object, str]] = {
 _WORDS_BY_NAME: Final = {"ArrowStream": "a data frame"}
 """Of protocols of other rooms."""
 _NUMBERS: Final[Mapping[object, type]] = {int: Integral, float: Real}
-_SEVERAL: Final = (Iterable, Sequence, Set, tuple, frozenset, list)
+_SEVERAL: Final = (Iterable, Collection, Sequence, Set, tuple, frozenset, list)
 _RECORDS: Final[tuple[type, ...]] = (Request, Fact)
 """Callers build these themselves, so their fields are checked, too."""
 
@@ -213,6 +213,8 @@ def _is_several(value: object, kind: object) -> bool:
         return False
     if kind in {Set, frozenset}:
         return isinstance(value, Set)
+    if kind is Collection:
+        return isinstance(value, Collection)
     return isinstance(value, Iterable if kind is Iterable else Sequence)
 
 
