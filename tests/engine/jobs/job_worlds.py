@@ -1,6 +1,7 @@
 """Jobs for tests, and a process that stands for theirs."""
 
 import sys
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -55,16 +56,23 @@ def claimed(registry: Registry, worker: str = "worker", lease: timedelta = SHORT
 
 
 class Turns:
-    """Calls a function in each turn of a worker, in place of its wait."""
+    """Calls a function in each turn of a worker, in place of its wait.
+
+    All threads share `time.sleep`: those of others, such as a Spark session's, wait as ever.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, turn: Callable[[], None]) -> None:
         from smalti.engine.jobs import worker  # noqa: PLC0415
 
         self._sleep = worker.time.sleep
         self._turn = turn
+        self._thread = threading.get_ident()
         monkeypatch.setattr(worker.time, "sleep", self._pause)
 
     def _pause(self, seconds: float) -> None:
+        if threading.get_ident() != self._thread:
+            self._sleep(seconds)
+            return
         self._turn()
         self._sleep(min(seconds, 0.02))
 
