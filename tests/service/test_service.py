@@ -10,6 +10,7 @@ import pytest
 from service_world import OPERATOR, POLICY, READER, READING, STRANGER, World, make_market, make_world
 from shell import CUSTOMER, OUTPUT, OWNER, USER, small_document, small_rows, small_table
 
+import smalti as api
 from smalti.service.application import OPERATIONS
 from smalti.service.problems import TITLES
 from smalti.vocab.terms import IRI
@@ -211,6 +212,33 @@ def test_a_download_ends_with_the_policy_that_permitted_it(tmp_path: Path) -> No
     refused = problem(world.get(place, USER), 403, "not-permitted")
     assert refused["decision"]["permitted"] is False
     assert world.get(place, OWNER).status_code == 200, "of its own data"
+
+
+def test_what_was_made_for_one_party_is_not_for_another_that_could_have_it_made(tmp_path: Path) -> None:
+    """Whom the same rule permits has to run it: what a run hands over is for the party of the run alone."""
+    world, document = make_world(tmp_path), small_document()
+    for rule in document["permission"]:
+        rule.pop("assignee", None)
+    data, policy = small_table(tmp_path), tmp_path / "for-all.jsonld"
+    policy.write_text(json.dumps(document), encoding="utf-8")
+    assert world.upload(data.read_bytes()).status_code == 201
+    assert world.add_policy(document).status_code == 201
+    bound = world.registry.bindings.of(IRI(CUSTOMER))
+    assert bound is not None
+    outcome = api.run(
+        policy, data={CUSTOMER: bound.place}, party=USER, owner=OWNER, purpose="marketing",
+        out=tmp_path / "out", registry=world.registry,
+    )  # fmt: skip
+    version = outcome.version
+    assert version is not None
+    allowed = api.decide(
+        party=STRANGER, action="anonymize", target=CUSTOMER, purpose="marketing",
+        understands_limits=True, registry=world.registry,
+    )  # fmt: skip
+    assert allowed.is_permitted
+    place = f"/v1/versions/{version.run}/files/{version.files[0].name}"
+    assert world.get(place, USER).status_code == 200
+    problem(world.get(place, STRANGER, purpose="marketing"), 404, "not-found")
 
 
 def test_budgets_are_for_owners(market: tuple[World, str]) -> None:
