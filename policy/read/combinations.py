@@ -435,7 +435,8 @@ def _check_needs_of_algorithm(refinements: Refinements, scope: Scope) -> None:
         ]
         if missing:
             message = f"the algorithm `{algorithm}` requires a refinement with {' and '.join(missing)}"
-            scope.findings.error("P411", refinement.place_of(algorithm), message)
+            help_ = f"state {'them' if len(missing) > 1 else 'it'}, or leave the algorithm out"
+            scope.findings.error("P411", refinement.place_of(algorithm), message, help_)
 
 
 def check_needs_of_words(refinements: Refinements, scope: Scope) -> None:
