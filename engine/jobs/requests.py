@@ -110,10 +110,9 @@ class PolicyOnData:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run(PolicyOnData):
-    """A run: what it publishes is a folder and a version in the registry."""
+class Publishing(PolicyOnData):
+    """What publishes: a folder, and a version in the registry."""
 
-    kind: Literal[JobKind.RUN] = JobKind.RUN
     out: Place
     """The folder to make."""
     agreement: Place | None = None
@@ -126,15 +125,17 @@ class Run(PolicyOnData):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit(PolicyOnData):
-    """A training under an audit duty; as `Run`."""
+class Run(Publishing):
+    """A run."""
+
+    kind: Literal[JobKind.RUN] = JobKind.RUN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit(Publishing):
+    """A training under an audit duty."""
 
     kind: Literal[JobKind.AUDIT] = JobKind.AUDIT
-    out: Place
-    agreement: Place | None = None
-    replace: bool = False
-    page: Place | None = None
-    report: Place | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
