@@ -49,19 +49,43 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         ArgumentTypeError: an argument is missing, unknown, or of another type.
         InternalError: an unexpected failure.
     """
-    signature = inspect.signature(function)
+    bind = _binder(function)
 
     @wraps(function)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         with only_ours():
-            try:
-                bound = signature.bind(*args, **kwargs)
-            except TypeError as error:
-                raise _misfit(function, f"{error}") from None
-            _check(function, bound.arguments)
+            _check(function, bind(args, kwargs))
             return function(*args, **kwargs)
 
     return guarded
+
+
+def _binder(
+    function: Callable[..., object],
+) -> Callable[[tuple[object, ...], dict[str, object]], Mapping[str, object]]:
+    """What gives a function's arguments by name, or says which are missing or unexpected.
+
+    `Signature.bind` takes longer than many a guarded function, so it is asked only where a glance at the
+    names does not tell.
+    """
+    signature = inspect.signature(function)
+    parameters = signature.parameters.values()
+    positional = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    named = {*positional, *(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)}
+    required = {each.name for each in parameters if each.default is each.empty}
+    is_plain = len(named) == len(parameters)
+
+    def bind(args: tuple[object, ...], kwargs: dict[str, object]) -> Mapping[str, object]:
+        if is_plain and len(args) <= len(positional) and kwargs.keys() <= named:
+            arguments = dict(zip(positional, args, strict=False)) | kwargs
+            if len(arguments) == len(args) + len(kwargs) and arguments.keys() >= required:
+                return arguments
+        try:
+            return signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise _misfit(function, f"{error}") from None
+
+    return bind
 
 
 def public_methods(decorated: type[C]) -> type[C]:

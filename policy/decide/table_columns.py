@@ -7,6 +7,7 @@ each of its columns. A prohibition on a column does not apply to the rest of its
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED
@@ -19,6 +20,8 @@ from smalti.policy.model.model import ColumnComparison, Condition
 from smalti.vocab.terms import IRI
 
 _NOTHING: Final[frozenset[IRI]] = frozenset()
+_REMEMBERED: Final = 1 << 14
+"""IRIs whose spellings are kept: each request asks for those of its targets many times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +41,13 @@ class Reached:
 NOT_REACHED: Final = Reached(UNSATISFIED)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def spellings(iri: IRI) -> tuple[IRI, ...]:
     """The distinct spellings of an IRI: as written, normalised, and as documents have it."""
     return tuple(dict.fromkeys((iri, normalised_column(iri), accepted_spelling(iri))))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def tables_of(iri: IRI) -> tuple[IRI, ...]:
     """The tables that an IRI may name a column of: one, in up to two spellings."""
     tables = (table_of(spelling) for spelling in spellings(iri))

@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 from shell import CUSTOMER, smalti
 
+from smalti.service.configuration import Configuration
+from smalti.service.server import listening
+
 STALLED = 60
 """More than there are threads."""
 
@@ -96,3 +99,14 @@ def test_without_a_server_the_command_says_what_is_wrong(tmp_path: Path) -> None
     assert "nothing encrypts" in refused.message
     assert smalti("serve", "--address", "nowhere", cwd=tmp_path).code == 2
     assert not (tmp_path / "smalti.sqlite").exists()
+
+
+def test_small_answers_are_sent_at_once(tmp_path: Path) -> None:
+    # asyncio turns Nagle's algorithm off only for sockets of which it is known that they speak TCP; with it
+    # each answer waits 40 ms for the client's acknowledgement.
+    configuration = Configuration(uploads=tmp_path / "uploads", outputs=tmp_path / "outputs", port=0)
+    with listening(configuration) as (listener, port):
+        connection = socket.create_connection(("127.0.0.1", port))
+        accepted, _ = listener.accept()
+        with connection, accepted:
+            assert accepted.proto == socket.IPPROTO_TCP

@@ -86,7 +86,7 @@ def serve(
         recover(registry)
         key = _generated_key(registry, configuration)
         service = open_service(registry, configuration, None if key is None else passing_key(party, key))
-        with _listening(configuration) as (listener, port):
+        with listening(configuration) as (listener, port):
             url = replace(configuration, port=port).url
             server = _Server(_server_configuration(service))
             announce(Announcement(url, key, party))
@@ -113,9 +113,15 @@ def _generated_key(registry: Registry, configuration: Configuration) -> str | No
 
 
 @contextmanager
-def _listening(configuration: Configuration) -> "Iterator[tuple[socket.socket, int]]":
+def listening(configuration: Configuration) -> "Iterator[tuple[socket.socket, int]]":
+    """The socket that connections are taken from, and its port.
+
+    Raises:
+        BackendError: the address cannot be used.
+    """
     family = socket.AF_INET6 if ":" in configuration.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small packets at once only where the protocol is named.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
