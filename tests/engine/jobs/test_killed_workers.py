@@ -14,13 +14,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "registry"))
 import kind_worlds as world
+import model_worlds
 import postgresql_server
 import pytest
 from kind_worlds import OWNER, TARGET, USER, is_whole, leftovers
 
 from smalti.engine.jobs import queue
 from smalti.engine.jobs.folders import JobFolder
-from smalti.engine.jobs.requests import Run
+from smalti.engine.jobs.requests import Audit, Run
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.registry.job_entries import JobState, StoredJob
 from smalti.engine.registry.registry import Registry
@@ -81,6 +82,19 @@ def request_in(folder: Path, name: str, kind: Kind) -> Run:
 
 def submit(folder: Path, name: str, kind: Kind, tries: int) -> StoredJob:
     return queue.submit(world.registry(folder), request_in(folder, name, kind), tries=tries)
+
+
+def submit_audit(folder: Path, name: str) -> StoredJob:
+    """A training of a model under an audit duty, which its model meets."""
+    place = folder / name
+    place.mkdir()
+    model_worlds.people(place)
+    model_worlds.policy(place, noise=False)
+    request = Audit(
+        policy=str(place / "policy.jsonld"), target=model_worlds.TARGET, data=str(place / "people.csv"),
+        party=model_worlds.USER, owner=model_worlds.OWNER, out=str(place / "out"),
+    )  # fmt: skip
+    return queue.submit(world.registry(folder), request, tries=1)
 
 
 def check_all(folder: Path, jobs: dict[str, StoredJob]) -> None:
@@ -147,16 +161,21 @@ def test_workers_are_killed_at_fifty_random_moments(tmp_path: Path, seed: int) -
 
 
 @pytest.mark.slow
-def test_eight_runs_on_two_workers(tmp_path: Path) -> None:
+def test_eight_audits_and_eight_runs_on_two_workers(tmp_path: Path) -> None:
     jobs = {f"rows-{n}": submit(tmp_path, f"rows-{n}", Kind.ANONYMIZATION, 1) for n in range(4)}
     jobs |= {f"noisy-{n}": submit(tmp_path, f"noisy-{n}", Kind.PERTURBATION, 1) for n in range(4)}
+    audits = {f"audit-{n}": submit_audit(tmp_path, f"audit-{n}") for n in range(8)}
     workers = [start(tmp_path, "--drain", "--parallel", "2", "--lease", "60") for _ in range(2)]
     assert [worker.process.wait(_PATIENCE) for worker in workers] == [0, 0]
     registry = world.registry(tmp_path)
-    ended = [queue.job_of(registry, job.id) for job in jobs.values()]
-    assert [(job.state, job.attempts) for job in ended] == [(JobState.DONE, 1)] * 8
+    ended = [queue.job_of(registry, job.id) for job in (*jobs.values(), *audits.values())]
+    assert [(job.state, job.attempts) for job in ended] == [(JobState.DONE, 1)] * 16
     assert len({job.worker for job in ended}) == 2
     assert len(registry.ledger.budget(IRI(TARGET)).charges) == 4
+    for name in audits:
+        out = tmp_path / name / "out"
+        assert len([version for version in registry.outputs.all() if version.path == out]) == 1
+        assert leftovers(tmp_path / name) == []
     check_all(tmp_path, jobs)
 
 
