@@ -39,6 +39,8 @@ class Role(StrEnum):
     """Sees policies, certificates and owners' reports of all parties, and no data."""
     OPERATOR = "operator"
     """Sees jobs and measurements of the service, and no data."""
+    GATEWAY = "gateway"
+    """Asks for decisions about other parties, and enforces them; sees what its own party may."""
 
 
 @dataclass(frozen=True, slots=True)

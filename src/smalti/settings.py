@@ -136,6 +136,8 @@ class ServiceSettings(_Part):
     tls_key: str | None = None
     behind_proxy: bool = False
     """Whether a proxy on this machine does TLS, and is the only way in."""
+    public_url: str | None = None
+    """The address under which others reach it."""
     tokens: TokenSettings | None = None
     roots: Annotated[_Data, BeforeValidator(_pairs)] = ()
     """By party, the folder whose files it may bind by name."""

@@ -67,12 +67,14 @@ LISTS = {
 ASKED = {"decide": "/v1/decisions", "explain": "/v1/explanations"}
 OF_JOBS = {"orderJob", "listJobs", "readJob", "followJob", "stopJob", "retryJob", "readReport"}
 """Tried in `test_jobs.py`."""
+OF_GATEWAYS = {"evaluate", "evaluateAll"}
+"""Tried in `test_evaluations.py`."""
 OWN = {"checkPolicy", "addPolicies", "upload", "bindFile", "readSelf"}
 """Operations on what the asker sends itself; what of them is foreign is tried below."""
 
 
 def test_the_tables_name_every_operation() -> None:
-    named = {*ONE_OF, *LISTS, *ASKED, *OWN, *OF_JOBS}
+    named = {*ONE_OF, *LISTS, *ASKED, *OWN, *OF_JOBS, *OF_GATEWAYS}
     assert {
         operation.name for operation in OPERATIONS if operation.roles not in (ANYBODY, {Role.OPERATOR})
     } == named

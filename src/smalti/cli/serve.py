@@ -68,6 +68,7 @@ def serve(
         certificate=_path_or_none(options["tls_cert"] or settings.tls_cert),
         key=_path_or_none(options["tls_key"] or settings.tls_key),
         behind_proxy=bool(options["behind_proxy"] or settings.behind_proxy),
+        public_url=settings.public_url,
     )
     server.serve(registry, configuration, iri(party or NOBODY_NAMED, "--as"), _announce)
     return 0

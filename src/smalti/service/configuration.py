@@ -4,6 +4,7 @@ import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from smalti.errors import SmaltiError, UsageError, raise_all
 from smalti.vocab.terms import IRI
@@ -47,6 +48,8 @@ class Configuration:
     key: Path | None = None
     behind_proxy: bool = False
     """A proxy on this machine does TLS, and nobody else reaches the port."""
+    public_url: str | None = None
+    """Under which address others reach the service, without a slash at the end; None: `url`."""
 
     @property
     def is_local(self) -> bool:
@@ -58,6 +61,11 @@ class Configuration:
         """The address to open."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
+
+    @property
+    def public_address(self) -> str:
+        """What addresses in answers begin with; never what a request names as its host."""
+        return self.public_url or self.url
 
 
 def is_loopback(host: str) -> bool:
@@ -100,7 +108,13 @@ def check_configuration(configuration: Configuration, *, has_entries: bool) -> N
     Raises:
         UsageError: all problems at once.
     """
-    raise_all([*_problems_of_address(configuration, has_entries), *_problems_of_tokens(configuration)])
+    raise_all(
+        [
+            *_problems_of_address(configuration, has_entries),
+            *_problems_of_public_url(configuration),
+            *_problems_of_tokens(configuration),
+        ]
+    )
 
 
 def _problems_of_address(configuration: Configuration, has_entries: bool) -> list[SmaltiError]:
@@ -130,6 +144,34 @@ def _problems_of_address(configuration: Configuration, has_entries: bool) -> lis
             )
         )
     return problems
+
+
+def _problems_of_public_url(configuration: Configuration) -> list[SmaltiError]:
+    if configuration.public_url is None or is_plain_address(configuration.public_url):
+        return []
+    expected = "an https address without user, query, fragment and slash at the end"
+    return [UsageError("public-url ([service])", "it cannot be the beginning of addresses", expected)]
+
+
+def is_plain_address(address: str) -> bool:
+    """Whether addresses may begin so: https, or http on this machine; no user, query, fragment or detour.
+
+    >>> is_plain_address("https://a.example/x"), is_plain_address("http://127.0.0.1:8080")
+    (True, True)
+    >>> is_plain_address("http://a.example"), is_plain_address("https://a.example@b.example")
+    (False, False)
+    """
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    is_private = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
+    is_bare = parts.username is None and not {*"?#\\%@"} & {*address}
+    return (
+        is_private and bool(host) and is_bare and address.isascii() and address.isprintable()
+        and " " not in address and not address.endswith("/") and not {".", ".."} & {*parts.path.split("/")}
+    )  # fmt: skip
 
 
 def _problems_of_tokens(configuration: Configuration) -> list[SmaltiError]:

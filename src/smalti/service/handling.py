@@ -34,6 +34,9 @@ _LOOKS: Final = 0.5
 """Seconds between two looks for an event."""
 _SILENT: Final = 15.0
 """Seconds after which a comment is sent in the place of an event."""
+_NOT_UNDERSTOOD: Final = 422
+_LONGEST_NAME: Final = 200
+"""Characters of a request's identifier."""
 _COUNTING: Final = ("content-type", "if-match", SIGNATURE)
 """Headers that belong to what is asked for."""
 
@@ -47,14 +50,22 @@ class Endpoint:
     async def respond(self, request: Request) -> Response:
         """The answer to a request, whatever happens."""
         begun = time.perf_counter()
+        named: Mapping[str, str] = {}
         try:
+            named = _named(request)
             answer = await self._answer(request)
         except Exception as error:  # what is not foreseen is told by its class alone (`refusal_of`)
-            answer = refused(refusal_of(error))
+            answer = refused(self._refusal(error))
         self._service.measurements.answered(
             self._operation.name, answer.status, time.perf_counter() - begun
         )
-        return to_response(answer)
+        return to_response(replace(answer, headers={**answer.headers, **named}))
+
+    def _refusal(self, error: Exception) -> RefusedError:
+        refusal = refusal_of(error)
+        if refusal.status == _NOT_UNDERSTOOD:
+            return replace(refusal, status=self._operation.malformed)
+        return refusal
 
     async def _answer(self, request: Request) -> Answer:
         if self._operation.body is Upload:
@@ -168,6 +179,21 @@ class Endpoint:
             return RawBody(content, media_type)
         model: type[BaseModel] = self._operation.body
         return model.model_validate_json(content)
+
+
+def _named(request: Request) -> Mapping[str, str]:
+    """The identifier that the sender gave a request, for the answer.
+
+    Raises:
+        RefusedError: it is too long, or cannot be shown.
+    """
+    name = request.headers.get("x-request-id")
+    if name is None:
+        return {}
+    if len(name) > _LONGEST_NAME or not name.isascii() or not name.isprintable():
+        problem = f"`X-Request-ID` has at most {_LONGEST_NAME} printable characters of ASCII"
+        raise RefusedError(400, "bad-request", problem)
+    return {"X-Request-ID": name}
 
 
 def _query(request: Request, model: type[BaseModel]) -> Mapping[str, object]:

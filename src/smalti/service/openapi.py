@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import BaseModel
 
 from smalti.json.text import Json
-from smalti.service.operations import JSON, SIGNATURE, AnyOperation
+from smalti.service.operations import AUTHZEN, JSON, SIGNATURE, AnyOperation
 from smalti.service.problems import MEDIA_TYPE, TITLES, TYPES
 from smalti.service.received import RawBody, Upload
 
@@ -125,6 +125,8 @@ def _parameters(operation: AnyOperation) -> Iterator[Json]:
     if operation.writes:
         described = "a repeated request with the same key is answered alike, and not done again"
         yield _header("Idempotency-Key", described)
+    if operation.tag == AUTHZEN:
+        yield _header("X-Request-ID", "the answer has the same")
     if 412 in operation.refuses:
         yield _header("If-Match", "the ETag of what is changed")
     if operation.body is RawBody and operation.tag == "policies":

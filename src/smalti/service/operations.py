@@ -23,6 +23,8 @@ YAML: Final = "application/yaml"
 OCTETS: Final = "application/octet-stream"
 SIGNATURE: Final = "smalti-signature"
 """The header with the detached signature of a policy document."""
+AUTHZEN: Final = "authzen"
+"""The tag of operations in AuthZEN's form."""
 POLICY_TYPES: Final = {
     JSON_LD: "policy.jsonld", JSON: "policy.jsonld", TURTLE: "policy.ttl", YAML: "policy.yaml",
 }  # fmt: skip
@@ -117,6 +119,8 @@ class Operation(Generic[Q, B]):
     """Of a success."""
     refuses: tuple[int, ...] = ()
     """Statuses of refusals beside those that every operation has."""
+    malformed: int = 422
+    """The status of the refusal of what is not understood, where another specification prescribes it."""
     tag: str = ""
 
     @property

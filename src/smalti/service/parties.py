@@ -11,6 +11,8 @@ ANYBODY: Final[frozenset[Role]] = frozenset()
 PARTIES: Final = frozenset({Role.PARTY})
 READERS: Final = frozenset({Role.PARTY, Role.AUDITOR})
 OPERATORS: Final = frozenset({Role.OPERATOR})
+ASKERS: Final = frozenset({Role.PARTY, Role.GATEWAY})
+"""Who may ask for decisions in AuthZEN's form."""
 EVERYBODY: Final = frozenset(Role)
 
 
@@ -33,3 +35,7 @@ class Asker:
     @property
     def audits(self) -> bool:
         return Role.AUDITOR in self.roles
+
+    @property
+    def asks_for_others(self) -> bool:
+        return Role.GATEWAY in self.roles

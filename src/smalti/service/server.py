@@ -87,9 +87,9 @@ def serve(
         key = _generated_key(registry, configuration)
         service = open_service(registry, configuration, None if key is None else passing_key(party, key))
         with _listening(configuration) as (listener, port):
-            url = replace(configuration, port=port).url
-            server = _Server(_server_configuration(service))
-            announce(Announcement(url, key, party))
+            listening = replace(configuration, port=port)
+            server = _Server(_server_configuration(replace(service, configuration=listening)))
+            announce(Announcement(listening.url, key, party))
             server.run(sockets=[listener])
     finally:
         registry.close()
