@@ -86,7 +86,8 @@ def make_world(folder: Path, **configured: Any) -> World:
     """A service with a key for each of `PARTIES`, and nothing else."""
     registry = Registry.open(folder / "smalti.sqlite")
     keys = {party: registry.access.add_key(IRI(party), roles)[0] for party, roles in PARTIES.items()}
-    configuration = Configuration(uploads=folder / "uploads", outputs=folder / "outputs", **configured)
+    chosen: dict[str, Any] = {"rate_of_party": 0, "rate_of_address": 0} | configured
+    configuration = Configuration(uploads=folder / "uploads", outputs=folder / "outputs", **chosen)
     return World(folder, open_service(registry, configuration, None), keys)
 
 

@@ -36,7 +36,8 @@ _EXPECTED: Final = {
     "fragments": "a whole number from 1", "cut-threshold": "a whole number from 0",
     "data": "a table with a path for each IRI", "conf": "a table with a text for each setting of Spark",
     "advanced": "a table", "service": "a table", "tokens": "a table", "behind-proxy": "true or false",
-    "upload-limit": "a number of bytes from 1", "roots": "a table with a folder for each party",
+    "upload-limit": "a number of bytes from 1", "rate-of-party": "a number from 0",
+    "rate-of-address": "a number from 0", "roots": "a table with a folder for each party",
 }  # fmt: skip
 _HARMLESS: Final = frozenset({
     "spark.cores.max", "spark.default.parallelism", "spark.driver.cores", "spark.driver.maxResultSize",
@@ -136,6 +137,10 @@ class ServiceSettings(_Part):
     tls_key: str | None = None
     behind_proxy: bool = False
     """Whether a proxy on this machine does TLS, and is the only way in."""
+    rate_of_party: Annotated[float, Field(ge=0)] | None = None
+    """The most requests of a party each second; 0: no limit."""
+    rate_of_address: Annotated[float, Field(ge=0)] | None = None
+    """Likewise of an address of which nobody is recognised."""
     public_url: str | None = None
     """The address under which others reach it."""
     tokens: TokenSettings | None = None

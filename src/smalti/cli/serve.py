@@ -53,6 +53,7 @@ def serve(
         raise not_installed("smalti serve", "the web server", str(error.name), "service") from None
     from smalti.policy.decide.names import iri
     from smalti.service.configuration import DEFAULT_ADDRESS, DEFAULT_LIMIT, Configuration, address_of
+    from smalti.service.rates import OF_ADDRESS, OF_PARTY
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = _settings(ctx)
@@ -68,6 +69,8 @@ def serve(
         certificate=_path_or_none(options["tls_cert"] or settings.tls_cert),
         key=_path_or_none(options["tls_key"] or settings.tls_key),
         behind_proxy=bool(options["behind_proxy"] or settings.behind_proxy),
+        rate_of_party=OF_PARTY if settings.rate_of_party is None else settings.rate_of_party,
+        rate_of_address=OF_ADDRESS if settings.rate_of_address is None else settings.rate_of_address,
         public_url=settings.public_url,
     )
     server.serve(registry, configuration, iri(party or NOBODY_NAMED, "--as"), _announce)

@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from smalti.errors import SmaltiError, UsageError, raise_all
+from smalti.service.rates import OF_ADDRESS, OF_PARTY
 from smalti.vocab.terms import IRI
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:8080"
@@ -48,6 +49,9 @@ class Configuration:
     key: Path | None = None
     behind_proxy: bool = False
     """A proxy on this machine does TLS, and nobody else reaches the port."""
+    rate_of_party: float = OF_PARTY
+    """Requests each second; 0: no limit."""
+    rate_of_address: float = OF_ADDRESS
     public_url: str | None = None
     """Under which address others reach the service, without a slash at the end; None: `url`."""
 

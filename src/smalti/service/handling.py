@@ -85,12 +85,19 @@ class Endpoint:
         """Who asks, if it may ask for this.
 
         Raises:
-            RefusedError: nobody is recognised, or none of its roles may.
+            RefusedError: nobody is recognised, none of its roles may, or it asks too often.
         """
-        operation = self._operation
+        operation, rates = self._operation, self._service.rates
+        address = "" if request.client is None else request.client.host
         if operation.is_for_anybody:
+            rates.admit_address(address)
             return NOBODY
-        asker = self._service.authentication.asker(request.headers.get("authorization"))
+        try:
+            asker = self._service.authentication.asker(request.headers.get("authorization"))
+        except RefusedError:
+            rates.admit_address(address)
+            raise
+        rates.admit_party(asker.party)
         if not operation.roles & asker.roles:
             roles = " or ".join(sorted(operation.roles))
             raise RefusedError(403, "forbidden", f"it is for the role {roles}")

@@ -14,7 +14,7 @@ from smalti.service.received import RawBody, Upload
 
 _PARAMETER: Final = re.compile(r"\{(\w+)(?::path)?\}")
 _REFERENCE: Final = "#/components/schemas/{model}"
-_ALWAYS: Final = (400, 422, 500, 503)
+_ALWAYS: Final = (400, 422, 429, 500, 503)
 _RECOGNISED: Final = (401, 403)
 _WITH_BODY: Final = (408, 413, 415)
 _PROBLEM: Final[Json] = {

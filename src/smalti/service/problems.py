@@ -48,6 +48,7 @@ TITLES: Final = {
     "conflict": "it does not go with what is there",
     "changed-meanwhile": "it was changed meanwhile",
     "too-large": "it is larger than the limit",
+    "too-many-requests": "more requests came than may",
     "too-slow": "the request did not arrive in time",
     "not-acceptable-type": "the content type is not understood",
     "state-required": "the request must say which state it changes",

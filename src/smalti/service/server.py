@@ -21,6 +21,7 @@ from smalti.service.application import application
 from smalti.service.authentication import Authentication, PassingKey, passing_key
 from smalti.service.configuration import Configuration, check_configuration
 from smalti.service.measurements import Measurements
+from smalti.service.rates import rates_of
 from smalti.service.state import Service
 from smalti.service.tokens import Tokens
 from smalti.service.uploads import Uploads, make_private
@@ -63,7 +64,10 @@ def open_service(registry: Registry, configuration: Configuration, passing: Pass
     tokens = None if configuration.tokens is None else Tokens(configuration.tokens)
     apart = registry if registry.path is None else Registry.open(registry.path, log_decisions=False)
     authentication = Authentication(apart, tokens, passing)
-    return Service(registry, configuration, authentication, uploads, configuration.outputs, Measurements())
+    rates = rates_of(configuration.rate_of_party, configuration.rate_of_address)
+    return Service(
+        registry, configuration, authentication, uploads, configuration.outputs, Measurements(), rates
+    )
 
 
 def serve(

@@ -139,6 +139,8 @@ def evaluate_all(call: Call[NoQuery, Evaluations]) -> Answer:
     for subject in (asked.subject, *(each.subject for each in asked.evaluations)):
         if subject is not None:
             _check_asks(call.asker, subject)
+    # The request itself was counted as one.
+    call.service.rates.admit_party(call.asker.party, len(asked.evaluations) - 1)
     return answered({"evaluations": list(_each(call))})
 
 
