@@ -160,6 +160,8 @@ class Settings(_Part):
     """The folder in which runs without `--out` make theirs."""
     data: Annotated[_Data, BeforeValidator(_pairs)] = ()
     """Paths by the IRI of their target."""
+    events: str | None = None
+    """Where runs are told as events of OpenLineage: a file, or an address."""
     advanced: Advanced = Advanced()
     service: ServiceSettings = ServiceSettings()
 
@@ -226,6 +228,9 @@ def _check_unnamed(settings: Settings) -> None:
     if advanced.master is not None and not _LOCAL_MASTER.fullmatch(advanced.master):
         problem = "`advanced.master` counts only in a file that you name: other machines get the data"
         problems.append(UsageError(FILE_NAME, problem, "`local[*]`, or none", _NAME_IT))
+    if settings.events is not None and "://" in settings.events:
+        problem = "`events` counts only in a file that you name: another machine is told of runs"
+        problems.append(UsageError(FILE_NAME, problem, "a file, or none", _NAME_IT))
     if settings.service != ServiceSettings():
         problem = "`[service]` counts only in a file that you name: it says who is believed"
         problems.append(UsageError(FILE_NAME, problem, "no `[service]`", _NAME_IT))
@@ -310,7 +315,7 @@ def _located(settings: Settings, folder: str) -> Settings:
 
     advanced = settings.advanced.model_copy(update={"workspace": opened(settings.advanced.workspace)})
     data = tuple((target, opened(path)) for target, path in settings.data)
-    paths = {"registry": opened(settings.registry), "outputs": opened(settings.outputs), "data": data}
+    paths = {name: opened(getattr(settings, name)) for name in ("registry", "outputs", "events")}
     service = settings.service.model_copy(
         update={
             name: opened(getattr(settings.service, name))
@@ -319,7 +324,7 @@ def _located(settings: Settings, folder: str) -> Settings:
         | {"roots": tuple((party, opened(path)) for party, path in settings.service.roots)}
         | {"tokens": _with_keys_at(settings.service.tokens, opened)}
     )
-    return settings.model_copy(update={**paths, "advanced": advanced, "service": service})
+    return settings.model_copy(update={**paths, "data": data, "advanced": advanced, "service": service})
 
 
 def _with_keys_at(

@@ -1,11 +1,10 @@
 """How the service is reached, what it keeps and whom it believes: checked before anything is opened."""
 
-import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
+from smalti.engine.tables.sending import is_loopback, is_plain_address
 from smalti.errors import SmaltiError, UsageError, raise_all
 from smalti.service.rates import OF_ADDRESS, OF_PARTY
 from smalti.vocab.terms import IRI
@@ -70,18 +69,6 @@ class Configuration:
     def public_address(self) -> str:
         """What addresses in answers begin with; never what a request names as its host."""
         return self.public_url or self.url
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, by its address or its usual name.
-
-    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("example.com")
-    (True, True, False, False)
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def address_of(written: str) -> tuple[str, int]:
@@ -155,27 +142,6 @@ def _problems_of_public_url(configuration: Configuration) -> list[SmaltiError]:
         return []
     expected = "an https address without user, query, fragment and slash at the end"
     return [UsageError("public-url ([service])", "it cannot be the beginning of addresses", expected)]
-
-
-def is_plain_address(address: str) -> bool:
-    """Whether addresses may begin so: https, or http on this machine; no user, query, fragment or detour.
-
-    >>> is_plain_address("https://a.example/x"), is_plain_address("http://127.0.0.1:8080")
-    (True, True)
-    >>> is_plain_address("http://a.example"), is_plain_address("https://a.example@b.example")
-    (False, False)
-    """
-    try:
-        parts = urlsplit(address)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
-        return False
-    is_private = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
-    is_bare = parts.username is None and not {*"?#\\%@"} & {*address}
-    return (
-        is_private and bool(host) and is_bare and address.isascii() and address.isprintable()
-        and " " not in address and not address.endswith("/") and not {".", ".."} & {*parts.path.split("/")}
-    )  # fmt: skip
 
 
 def _problems_of_tokens(configuration: Configuration) -> list[SmaltiError]:
