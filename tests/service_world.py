@@ -22,10 +22,12 @@ from smalti.vocab.terms import IRI
 READER, STRANGER = "http://example.com/party/analyst", "http://example.com/party/stranger"
 AUDITOR, OPERATOR = "http://example.com/party/regulator", "http://example.com/party/operator"
 GATEWAY = "http://example.com/party/gateway"
+PLANE = "http://example.com/party/plane"
 POLICY, READING = "http://example.com/policy/small", "http://example.com/policy/reading"
 PARTIES = {
     OWNER: [Role.PARTY], USER: [Role.PARTY], READER: [Role.PARTY], STRANGER: [Role.PARTY],
     AUDITOR: [Role.AUDITOR], OPERATOR: [Role.OPERATOR], GATEWAY: [Role.GATEWAY],
+    PLANE: [Role.CONTROL_PLANE],
 }  # fmt: skip
 
 

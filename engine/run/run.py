@@ -143,18 +143,18 @@ def _carried_out(  # noqa: PLR0913, PLR0917 (likewise)
     if request.examines:
         _check_examination(request, capability, is_owner=is_owner)
     taken = taken_over(registry, out, granted.output, request.submitter) if request.replaces else None
-    with _telling(watch.listener) as told, staging(registry, out, taken) as stage:
+    with _telling_of(watch.listener) as telling, staging(registry, out, taken) as stage:
         made_under = RunUnder(request, registry, backend, decision, granted, stage, watch, is_owner, taken)
         policy, rule = request.document.policy.uid, granted.permission.uid
-        told.begins(BegunRun(stage.run, capability.kind, policy, rule, request.target, granted.output))
+        telling.begins(BegunRun(stage.run, capability.kind, policy, rule, request.target, granted.output))
         outcome = carry_out(capability, made_under)
-        told.version = outcome.version
+        telling.version = outcome.version
         return outcome
 
 
 @dataclass(slots=True)
-class _Told:
-    """What a listener is told of one run."""
+class _Telling:
+    """What a listener is telling of one run."""
 
     listener: RunListener | None
     run: BegunRun | None = None
@@ -171,21 +171,21 @@ class _Told:
 
 
 @contextmanager
-def _telling(listener: RunListener | None) -> Iterator[_Told]:
+def _telling_of(listener: RunListener | None) -> Iterator[_Telling]:
     """Tell of a run that begins within the block, and after it how the run ended."""
-    told = _Told(listener)
+    telling = _Telling(listener)
     try:
-        yield told
+        yield telling
     except (DeniedOnDataError, DeclaresMoreError):  # it is denied, or begins anew
-        told.ends(RunEnd.ABORT)
+        telling.ends(RunEnd.ABORT)
         raise
     except Exception:
-        told.ends(RunEnd.FAIL)
+        telling.ends(RunEnd.FAIL)
         raise
     except BaseException:
-        told.ends(RunEnd.ABORT)
+        telling.ends(RunEnd.ABORT)
         raise
-    told.ends(RunEnd.ABORT if told.version is None else RunEnd.COMPLETE)
+    telling.ends(RunEnd.ABORT if telling.version is None else RunEnd.COMPLETE)
 
 
 def _check_examination(

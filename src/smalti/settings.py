@@ -38,6 +38,8 @@ _EXPECTED: Final = {
     "advanced": "a table", "service": "a table", "tokens": "a table", "behind-proxy": "true or false",
     "upload-limit": "a number of bytes from 1", "rate-of-party": "a number from 0",
     "rate-of-address": "a number from 0", "roots": "a table with a folder for each party",
+    "control-planes": "a table with an address for each party",
+    "control-plane-keys": "a table with a file for each party",
 }  # fmt: skip
 _HARMLESS: Final = frozenset({
     "spark.cores.max", "spark.default.parallelism", "spark.driver.cores", "spark.driver.maxResultSize",
@@ -87,6 +89,7 @@ def _with_folder(registry: str) -> str:
 
 _Iri = Annotated[str, AfterValidator(_iri)]
 _Data = tuple[tuple[_Iri, Annotated[str, AfterValidator(_bindable)]], ...]
+_Texts = tuple[tuple[_Iri, str], ...]
 _Conf = tuple[tuple[Annotated[str, AfterValidator(_of_spark)], str], ...]
 
 
@@ -144,6 +147,10 @@ class ServiceSettings(_Part):
     public_url: str | None = None
     """The address under which others reach it."""
     tokens: TokenSettings | None = None
+    control_planes: Annotated[_Texts, BeforeValidator(_pairs)] = ()
+    """By party, the address at which its control plane is told of data flows."""
+    control_plane_keys: Annotated[_Data, BeforeValidator(_pairs)] = ()
+    """By party, the file with the bearer token for its control plane."""
     roots: Annotated[_Data, BeforeValidator(_pairs)] = ()
     """By party, the folder whose files it may bind by name."""
 
@@ -321,7 +328,10 @@ def _located(settings: Settings, folder: str) -> Settings:
             name: opened(getattr(settings.service, name))
             for name in ("uploads", "outputs", "tls_cert", "tls_key")
         }
-        | {"roots": tuple((party, opened(path)) for party, path in settings.service.roots)}
+        | {
+            name: tuple((party, opened(path)) for party, path in getattr(settings.service, name))
+            for name in ("roots", "control_plane_keys")
+        }
         | {"tokens": _with_keys_at(settings.service.tokens, opened)}
     )
     return settings.model_copy(update={**paths, "data": data, "advanced": advanced, "service": service})

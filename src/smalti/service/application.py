@@ -20,6 +20,7 @@ from smalti.service.routes import (
     evaluations,
     jobs,
     policies,
+    signaling,
     status,
     targets,
 )
@@ -28,7 +29,7 @@ from smalti.service.state import Service
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     *status.OPERATIONS, *policies.OPERATIONS, *decisions.OPERATIONS, *data.OPERATIONS,
     *targets.OPERATIONS, *budgets.OPERATIONS, *jobs.OPERATIONS,
-    *evaluations.OPERATIONS,
+    *evaluations.OPERATIONS, *signaling.OPERATIONS,
 )  # fmt: skip
 """All operations of the service."""
 _CODES: Final = {404: "not-found", 405: "method-not-allowed"}

@@ -30,6 +30,17 @@ class TokenIssuer:
     """The path of a JWKS file, or its https address, which is then fetched."""
 
 
+@dataclass(frozen=True, slots=True)
+class ControlPlane:
+    """Whose data flows are taken, and where their control plane is told."""
+
+    party: IRI
+    address: str
+    """What addresses of callbacks begin with."""
+    key: Path | None = None
+    """A private file with the bearer token that callbacks carry; None: none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """Everything that the service is started with, beside its registry."""
@@ -48,6 +59,7 @@ class Configuration:
     key: Path | None = None
     behind_proxy: bool = False
     """A proxy on this machine does TLS, and nobody else reaches the port."""
+    control_planes: tuple[ControlPlane, ...] = ()
     rate_of_party: float = OF_PARTY
     """Requests each second; 0: no limit."""
     rate_of_address: float = OF_ADDRESS
@@ -103,6 +115,7 @@ def check_configuration(configuration: Configuration, *, has_entries: bool) -> N
         [
             *_problems_of_address(configuration, has_entries),
             *_problems_of_public_url(configuration),
+            *_problems_of_control_planes(configuration),
             *_problems_of_tokens(configuration),
         ]
     )
@@ -142,6 +155,27 @@ def _problems_of_public_url(configuration: Configuration) -> list[SmaltiError]:
         return []
     expected = "an https address without user, query, fragment and slash at the end"
     return [UsageError("public-url ([service])", "it cannot be the beginning of addresses", expected)]
+
+
+def _problems_of_control_planes(configuration: Configuration) -> list[SmaltiError]:
+    where, problems = "control-planes ([service])", list[SmaltiError]()
+    for plane in configuration.control_planes:
+        if not is_plain_address(plane.address):
+            expected = "an https address without user, query, fragment and slash at the end"
+            problems.append(UsageError(where, "a control plane cannot be told at its address", expected))
+        if plane.key is not None and not _is_private(plane.key):
+            expected = "a file that its owner alone can read"
+            problems.append(
+                UsageError(str(plane.key), "it cannot be read, or others can read it", expected)
+            )
+    return problems
+
+
+def _is_private(place: Path) -> bool:
+    try:
+        return not place.stat().st_mode & 0o077
+    except OSError:
+        return False
 
 
 def _problems_of_tokens(configuration: Configuration) -> list[SmaltiError]:

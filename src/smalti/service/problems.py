@@ -45,6 +45,7 @@ TITLES: Final = {
     "not-found": "there is nothing of that name for this party",
     "method-not-allowed": "there is no such operation",
     "not-permitted": "the decision does not permit it",
+    "agreement-not-registered": "the agreement names no policy or rule that the owner registered",
     "conflict": "it does not go with what is there",
     "changed-meanwhile": "it was changed meanwhile",
     "too-large": "it is larger than the limit",

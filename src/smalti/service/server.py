@@ -4,6 +4,7 @@ import os
 import secrets
 import socket
 import ssl
+import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from smalti.errors import BackendError, UsageError
 from smalti.service.application import application
 from smalti.service.authentication import Authentication, PassingKey, passing_key
 from smalti.service.configuration import Configuration, check_configuration
+from smalti.service.flows import tend_until
 from smalti.service.measurements import Measurements
 from smalti.service.rates import rates_of
 from smalti.service.state import Service
@@ -92,9 +94,11 @@ def serve(
         service = open_service(registry, configuration, None if key is None else passing_key(party, key))
         with _listening(configuration) as (listener, port):
             listening = replace(configuration, port=port)
-            server = _Server(_server_configuration(replace(service, configuration=listening)))
-            announce(Announcement(listening.url, key, party))
-            server.run(sockets=[listener])
+            service = replace(service, configuration=listening)
+            server = _Server(_server_configuration(service))
+            with _tending(service):
+                announce(Announcement(listening.url, key, party))
+                server.run(sockets=[listener])
     finally:
         registry.close()
 
@@ -106,6 +110,21 @@ class _Server(uvicorn.Server):
         """Take no more connections; the second time, wait for no request either."""
         del sig, frame
         self.force_exit, self.should_exit = self.should_exit, True
+
+
+@contextmanager
+def _tending(service: Service) -> "Iterator[None]":
+    """Look after data flows until the end of the block, where there can be any."""
+    is_over = threading.Event()
+    thread = threading.Thread(target=tend_until, args=(service, is_over), daemon=True)
+    if service.configuration.control_planes:
+        thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        if thread.is_alive():
+            thread.join(_GRACE)
 
 
 def _generated_key(registry: Registry, configuration: Configuration) -> str | None:

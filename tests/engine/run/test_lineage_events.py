@@ -1,16 +1,12 @@
 """Runs are told as events of OpenLineage: each that begins, and how it ends; no receiver fails a run."""
 
 import json
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from receivers import receiver
 from shell import CUSTOMER, OUTPUT, OWNER, USER, Ran, request, small_policy, small_table, smalti
 
 from smalti.engine.run import run as running
@@ -58,32 +54,6 @@ def run(folder: Path, events: str, *others: str, out: str = "out") -> Ran:
     return smalti("run", policy, *asked, "--out", out, "--events", events, *others, cwd=folder)
 
 
-@contextmanager
-def receiver(status: int = 201, seconds: float = 0) -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
-    """A receiver of events: its address, and what it got with which key."""
-    received: list[tuple[str, str | None]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"])).decode()
-            received.append((body, self.headers["authorization"]))
-            time.sleep(seconds)
-            self.send_response(status)
-            self.send_header("location", "http://127.0.0.1:1/elsewhere")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/api/v1/lineage", received
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 def test_a_run_that_ends_well_is_told_with_its_columns(tmp_path: Path) -> None:
     assert run(tmp_path, "events.ndjson").code == 0
     place = tmp_path / "events.ndjson"
@@ -127,9 +97,9 @@ def test_events_are_sent_with_a_key_of_the_environment(
     monkeypatch.setenv(KEY, "a-key")
     with receiver() as (address, received):
         assert run(tmp_path, address).code == 0
-    events = told("\n".join(body for body, _ in received))
+    events = told("\n".join(each.body for each in received))
     assert [event["eventType"] for event in events] == ["START", "COMPLETE"]
-    assert {key for _, key in received} == {"Bearer a-key"}
+    assert {each.authorization for each in received} == {"Bearer a-key"}
     assert "a-key" not in json.dumps(events)
 
 
