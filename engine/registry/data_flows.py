@@ -145,7 +145,10 @@ class DataFlows:
         def write(connection: Connection, _: None) -> StoredFlow | None:
             changes: dict[str, Any] = {"state": state.value, "changed_at": tick(connection), **values}
             if "call" in values:
-                changes |= {"calls": 0, "call_at": None if values["call"] is None else to_text(wall_clock())}
+                changes |= {
+                    "calls": 0,
+                    "call_at": None if values["call"] is None else to_text(wall_clock()),
+                }
             changed = update(db.data_flows).where(_C.key == key, may).values(changes)
             row = connection.execute(changed.returning(db.data_flows)).first()
             return None if row is None else _to_flow(row)

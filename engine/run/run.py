@@ -154,7 +154,7 @@ def _carried_out(  # noqa: PLR0913, PLR0917 (likewise)
 
 @dataclass(slots=True)
 class _Telling:
-    """What a listener is telling of one run."""
+    """What a listener is told of one run."""
 
     listener: RunListener | None
     run: BegunRun | None = None
