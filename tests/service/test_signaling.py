@@ -134,7 +134,9 @@ def test_messages_of_edc_are_understood_and_flows_end_with_their_consumers(
     ]
     started = json.loads(received[-1].body)["dataAddress"]
     assert fetched(plane, started).status_code == 200
-    assert say(plane, "flow-2/completed", {}).json()["state"] == "COMPLETED"
+    ended = plane.ask("POST", f"{PLACE}/flow-2/completed", CONTROL)
+    assert ended.json()["state"] == "COMPLETED", "its body is empty"
+    assert plane.ask("POST", f"{PLACE}/start", CONTROL).status_code == 415
     assert fetched(plane, started).status_code == 401
 
 

@@ -177,6 +177,9 @@ class Endpoint:
     def _body(self, request: Request, content: bytes) -> object:
         if not self._has_body:
             return None
+        if not content and self._operation.may_be_empty:
+            empty: BaseModel = self._operation.body()
+            return empty
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type not in self._operation.takes:
             raise RefusedError(

@@ -147,4 +147,4 @@ def _body(operation: AnyOperation, schemas: Json) -> Json:
     schemas.update(schema.pop("$defs", {}))
     schemas[model.__name__] = schema
     reference = {"$ref": _REFERENCE.format(model=model.__name__)}
-    return {"required": True, "content": {JSON: {"schema": reference}}}
+    return {"required": not operation.may_be_empty, "content": {JSON: {"schema": reference}}}

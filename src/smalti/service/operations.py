@@ -111,6 +111,8 @@ class Operation(Generic[Q, B]):
     """Called before a stream is received; raises what refuses it."""
     takes: tuple[str, ...] = (JSON,)
     """The content types of the body."""
+    may_be_empty: bool = False
+    """Whether no body at all stands for one that states nothing."""
     gives: Json = field(default_factory=lambda: {"type": "object"})
     """The schema of a JSON answer."""
     media_types: tuple[str, ...] = (JSON,)

@@ -255,7 +255,7 @@ def _operation(verb: str, summary: str, **others: object) -> AnyOperation:
     described = {
         "method": "POST", "path": f"{_PLACE}/{{id}}/{verb}", "name": f"{verb}DataFlow", "tag": "signaling",
         "summary": f"{summary} (experimental)", "roles": CONTROL_PLANES, "query": NoQuery, "body": Message,
-        "gives": _STATUS, "refuses": (404, 409),
+        "gives": _STATUS, "refuses": (404, 409), "may_be_empty": True,
     }  # fmt: skip
     return Operation(**(described | others))  # type: ignore[arg-type]
 
@@ -263,11 +263,11 @@ def _operation(verb: str, summary: str, **others: object) -> AnyOperation:
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     _operation(
         "prepare", "Check a data flow, and note it.", path=f"{_PLACE}/prepare", body=DataFlow,
-        handler=prepare,
+        may_be_empty=False, handler=prepare,
     ),
     _operation(
         "start", "Order the job of a data flow; the control plane is told once there is an output.",
-        path=f"{_PLACE}/start", body=DataFlow, handler=start, status=202,
+        path=f"{_PLACE}/start", body=DataFlow, may_be_empty=False, handler=start, status=202,
     ),
     _operation("status", "Read what became of a data flow.", method="GET", name="readDataFlow",
                body=type(None), handler=read_status),
