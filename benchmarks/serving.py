@@ -74,10 +74,14 @@ def main() -> None:
         key, _ = registry.access.add_key(party, [Role.PARTY])
         rows = [library(registry, arguments)]
         registry.close()
+        settings = Path(folder) / "settings.toml"
+        settings.write_text("[service]\nrate-of-party = 0\n", encoding="utf-8")
         command = [
             sys.executable,
             "-m",
             "smalti",
+            "--settings",
+            str(settings),
             "serve",
             "--registry",
             str(place),

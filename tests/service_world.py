@@ -21,10 +21,13 @@ from smalti.vocab.terms import IRI
 
 READER, STRANGER = "http://example.com/party/analyst", "http://example.com/party/stranger"
 AUDITOR, OPERATOR = "http://example.com/party/regulator", "http://example.com/party/operator"
+GATEWAY = "http://example.com/party/gateway"
+PLANE = "http://example.com/party/plane"
 POLICY, READING = "http://example.com/policy/small", "http://example.com/policy/reading"
 PARTIES = {
     OWNER: [Role.PARTY], USER: [Role.PARTY], READER: [Role.PARTY], STRANGER: [Role.PARTY],
-    AUDITOR: [Role.AUDITOR], OPERATOR: [Role.OPERATOR],
+    AUDITOR: [Role.AUDITOR], OPERATOR: [Role.OPERATOR], GATEWAY: [Role.GATEWAY],
+    PLANE: [Role.CONTROL_PLANE],
 }  # fmt: skip
 
 
@@ -85,7 +88,8 @@ def make_world(folder: Path, **configured: Any) -> World:
     """A service with a key for each of `PARTIES`, and nothing else."""
     registry = Registry.open(folder / "smalti.sqlite")
     keys = {party: registry.access.add_key(IRI(party), roles)[0] for party, roles in PARTIES.items()}
-    configuration = Configuration(uploads=folder / "uploads", outputs=folder / "outputs", **configured)
+    chosen: dict[str, Any] = {"rate_of_party": 0, "rate_of_address": 0} | configured
+    configuration = Configuration(uploads=folder / "uploads", outputs=folder / "outputs", **chosen)
     return World(folder, open_service(registry, configuration, None), keys)
 
 

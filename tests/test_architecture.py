@@ -141,8 +141,9 @@ def test_imports_are_found_in_every_form(tmp_path: Path, text: str, found: str) 
 SERVICE_SEES = {
     "smalti.engine.jobs", "smalti.engine.jobs.requests", "smalti.engine.registry.job_entries",
     "smalti.engine.registry.access", "smalti.engine.registry.bound_data",
+    "smalti.engine.registry.data_flows",
     "smalti.engine.registry.entries", "smalti.engine.registry.registry",
-    "smalti.engine.registry.commit", "smalti.engine.plan.plan",
+    "smalti.engine.registry.commit", "smalti.engine.plan.plan", "smalti.engine.tables.sending",
     "smalti.policy.decide.decision", "smalti.policy.decide.names", "smalti.policy.findings.render",
     "smalti.vocab.terms",
 }  # fmt: skip

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
 
@@ -13,6 +14,7 @@ from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.examination import Examination
 from smalti.engine.plan.files import Composition, Timing
 from smalti.engine.plan.html import ShownInNotebooks
+from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.notices import Notice, sentences
 from smalti.engine.plan.plan import OutputFormat, Respondent
 from smalti.engine.plan.published_columns import PublishedColumn
@@ -276,11 +278,43 @@ class Outcome:
         return sentences(self.notices)
 
 
+class RunEnd(Enum):
+    """How a run that had begun ended; the words are OpenLineage's."""
+
+    COMPLETE = "COMPLETE"
+    FAIL = "FAIL"
+    ABORT = "ABORT"
+    """It was told to stop, or denied by what the data shows, a budget or a duty."""
+
+
+@dataclass(frozen=True, slots=True)
+class BegunRun:
+    """A run that was permitted, and begins; public facts alone."""
+
+    run: str
+    kind: Kind
+    policy: IRI
+    rule: IRI
+    input: IRI
+    output: IRI
+
+
+class RunListener(Protocol):
+    """Is told of runs that begin and end; raises nothing."""
+
+    def begins(self, run: BegunRun) -> None:
+        """A run begins."""
+
+    def ends(self, run: BegunRun, how: RunEnd, version: TargetVersion | None) -> None:
+        """A run has ended; the version that it recorded, where it is complete."""
+
+
 class Watch:
     """Watches the phases of one run, keeps their durations, and logs them (see `docs/how-to/embed.md`)."""
 
     def __init__(self) -> None:
         self._phases: list[tuple[str, float]] = []
+        self.listener: RunListener | None = None
 
     def phase(self, name: str) -> None:
         """A phase begins, and the one before it has ended."""

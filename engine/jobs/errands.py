@@ -34,6 +34,8 @@ class Errand:
     """How long the process may go on after the errand, and after each renewal."""
     grace: timedelta
     """How long it may then take to clean up, before it is killed."""
+    events: str | None = None
+    """Where runs are told: a path, absolute, or an address."""
 
     def to_line(self) -> bytes:
         """The line that says it."""

@@ -66,6 +66,8 @@ class WorkerChoices:
     lease: timedelta = LEASE
     kill_after: timedelta = KILL_AFTER
     """How long a process that is told to stop may take."""
+    events: str | None = None
+    """As in `Errand`."""
 
 
 @dataclass(slots=True)
@@ -210,7 +212,10 @@ class Worker:
     def _errand(self, job: StoredJob) -> Errand:
         lease = self.choices.lease
         folder = job.folder or self.choices.folder
-        return Errand(self.choices.location, job.lease, folder, job.request, lease * 2 / 3, lease / 6)
+        return Errand(
+            self.choices.location, job.lease, folder, job.request, lease * 2 / 3, lease / 6,
+            self.choices.events,
+        )  # fmt: skip
 
     # --- Looking after what runs
 

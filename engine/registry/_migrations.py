@@ -24,8 +24,8 @@ from sqlalchemy import (
 
 from smalti.engine.registry import _tables as db
 
-SCHEMA_VERSION: Final = 6
-MENDABLE_VERSIONS: Final = frozenset({"1", "2", "3", "4", "5"})
+SCHEMA_VERSION: Final = 7
+MENDABLE_VERSIONS: Final = frozenset({"1", "2", "3", "4", "5", "6"})
 _AT_ONCE: Final = 500
 """Values in one query."""
 

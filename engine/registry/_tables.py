@@ -323,3 +323,26 @@ bindings = Table(
     Column("ended_at", String(40)),
 )
 """Which data a target is, by its owner's word; at most one in force for each."""
+data_flows = Table(
+    "data_flows",
+    metadata,
+    Column("key", String(36), primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("party", Text, nullable=False),
+    Column("counterparty", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("policy", Text, nullable=False),
+    Column("rule", Text),
+    Column("callback", Text, nullable=False),
+    Column("state", String(16), nullable=False, index=True),
+    Column("job", String(36)),
+    Column("out", Text, index=True),
+    Column("run", String(36)),
+    Column("error", Text, nullable=False),
+    Column("call", String(16)),
+    Column("calls", Integer, nullable=False),
+    Column("call_at", String(40), index=True),
+    Column("changed_at", String(40), nullable=False),
+    UniqueConstraint("party", "id"),
+)
+"""What control planes had this data plane start; none is ever removed."""

@@ -39,6 +39,13 @@ class Role(StrEnum):
     """Sees policies, certificates and owners' reports of all parties, and no data."""
     OPERATOR = "operator"
     """Sees jobs and measurements of the service, and no data."""
+    GATEWAY = "gateway"
+    """Asks for decisions about other parties, and enforces them; sees what its own party may."""
+    CONTROL_PLANE = "control-plane"
+    """Starts data flows of its party, and nothing else."""
+    RECIPIENT = "recipient"
+    """Downloads what one data flow made for its party; the label of the key names the flow. Nobody is given
+    it but by a data flow."""
 
 
 @dataclass(frozen=True, slots=True)

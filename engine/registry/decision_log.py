@@ -14,7 +14,6 @@ Lines are appended in one piece, whichever process writes; they are not synchron
 one, so a machine that loses power may lose the last ones.
 """
 
-import fcntl
 import json
 import os
 import uuid
@@ -23,6 +22,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from smalti.engine.tables.appending import append_line
 from smalti.errors import RegistryError
 from smalti.policy.decide.decision import Decision, Reason
 
@@ -61,7 +61,7 @@ class DecisionLog:
             json.dumps(entry(decision, seconds, because), ensure_ascii=False, separators=(",", ":")) + "\n"
         )
         try:
-            self._append(line.encode("utf-8", "backslashreplace"))
+            append_line(self.path, line.encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise RegistryError(
                 str(self.path),
@@ -69,19 +69,6 @@ class DecisionLog:
                 "a writable log, without which nothing is decided",
                 f"correct its permissions, free some space, or name another file in {ENVIRONMENT}",
             ) from None
-
-    def _append(self, line: bytes) -> None:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        descriptor = os.open(self.path, flags, 0o600)
-        try:
-            # The lock makes it safe to take a part of a line back; the append alone keeps lines whole.
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            before = os.fstat(descriptor).st_size
-            if (written := os.write(descriptor, line)) != len(line):
-                os.ftruncate(descriptor, before)
-                raise OSError(0, f"{written} of {len(line)} bytes were written")
-        finally:
-            os.close(descriptor)
 
 
 def _text(time: datetime) -> str:

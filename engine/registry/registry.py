@@ -25,6 +25,7 @@ from smalti.engine.registry.attempts import Attempt
 from smalti.engine.registry.bound_data import Bindings
 from smalti.engine.registry.budget import Budget
 from smalti.engine.registry.columns import Columns
+from smalti.engine.registry.data_flows import DataFlows
 from smalti.engine.registry.decision_log import DecisionLog
 from smalti.engine.registry.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
 from smalti.engine.registry.hierarchies import Hierarchies
@@ -90,6 +91,7 @@ class Registry:
     access: Access = field(init=False, repr=False)
     answers: Answers = field(init=False, repr=False)
     bindings: Bindings = field(init=False, repr=False)
+    flows: DataFlows = field(init=False, repr=False)
     _shared: Shared = field(init=False, repr=False)
     _snapshot: Snapshot | None = field(default=None, repr=False)
     _lock: RLock = field(default_factory=RLock, repr=False)
@@ -102,6 +104,7 @@ class Registry:
         self.ledger, self.withdrawals = Ledger(shared), Withdrawals(shared)
         self.trainings, self.jobs = Trainings(shared), Jobs(shared)
         self.access, self.answers, self.bindings = Access(shared), Answers(shared), Bindings(shared)
+        self.flows = DataFlows(shared)
 
     @classmethod
     def open(cls, location: Path | str, *, log_decisions: bool = True) -> Self:

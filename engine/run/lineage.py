@@ -11,10 +11,13 @@ value is not published as it is.
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from smalti.engine.binding.capability import capability_of
+from smalti.engine.binding.run_request import BegunRun
+from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.origins import Change, ColumnOrigin, Origins
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.registry.entries import Input, OutputColumn, TargetVersion
@@ -89,30 +92,54 @@ def run_event(version: TargetVersion) -> _Object:
     """The event of a run that ended well (OpenLineage 2-0-2, `RunEvent`)."""
     plan = plan_from_json(version.plan)
     capability = capability_of(plan.kind)
-    namespace, policy = _name(version.policy_uid)
-    job = {
-        "namespace": namespace,
-        "name": f"{policy} {version.rule_uid}",
-        "facets": {
-            "jobType": _facet(
-                "jobType", processingType="BATCH", integration="SMALTI", jobType=plan.kind.value.upper()
-            ),
-            "documentation": _facet("documentation", description=capability.promise(plan)),
-        },
-    }
     tables = [(table.iri, table.columns) for table in version.tables] or [(version.target, version.columns)]
+    return _event(
+        "COMPLETE",
+        version.created_at,
+        version.run,
+        _job(version.policy_uid, version.rule_uid, plan.kind, capability.promise(plan)),
+        [_input(source) for source in version.inputs],
+        [_output(iri, version, columns, capability.origins(plan, iri)) for iri, columns in tables],
+    )
+
+
+def begun_event(run: BegunRun, kind: str) -> _Object:
+    """The event of a run that begins, or that ended without an output; what is not planned is not in it.
+
+    Args:
+        run: what is known as it begins.
+        kind: `START`, `FAIL` or `ABORT`.
+    """
+    job = _job(run.policy, run.rule, run.kind, None)
+    inputs, outputs = [_dataset(run.input)], [_dataset(run.output)]
+    return _event(kind, datetime.now(UTC), run.run, job, inputs, outputs)
+
+
+def _event(
+    kind: str, time: datetime, run: str, job: _Object, inputs: list[_Object], outputs: list[_Object]
+) -> _Object:
     return {
-        "eventType": "COMPLETE",
-        "eventTime": version.created_at.isoformat(),
-        "run": {"runId": str(uuid.UUID(version.run)), "facets": {}},
+        "eventType": kind,
+        "eventTime": time.isoformat(),
+        "run": {"runId": str(uuid.UUID(run)), "facets": {}},
         "job": job,
-        "inputs": [_input(source) for source in version.inputs],
-        "outputs": [
-            _output(iri, version, columns, capability.origins(plan, iri)) for iri, columns in tables
-        ],
+        "inputs": inputs,
+        "outputs": outputs,
         "producer": PRODUCER,
         "schemaURL": _EVENT,
     }
+
+
+def _job(policy: IRI, rule: IRI, kind: Kind, promise: str | None) -> _Object:
+    namespace, name = _name(policy)
+    facets = {
+        "jobType": _facet(
+            "jobType", processingType="BATCH", integration="SMALTI", jobType=kind.value.upper()
+        )
+    }
+    if promise is not None:
+        facets["documentation"] = _facet("documentation", description=promise)
+    return {"namespace": namespace, "name": f"{name} {rule}", "facets": facets}
 
 
 def _input(source: Input) -> _Object:

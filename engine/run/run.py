@@ -1,7 +1,9 @@
 """Decide a request and hand its grant to the one driver, completely or not at all."""
 
 import logging
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +11,14 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.binding.capability import Capability, capability_of
 from smalti.engine.binding.run_inputs import Granted
 from smalti.engine.binding.run_record import RunUnder
-from smalti.engine.binding.run_request import Outcome, RunRequest, Watch
+from smalti.engine.binding.run_request import (
+    BegunRun,
+    Outcome,
+    RunEnd,
+    RunListener,
+    RunRequest,
+    Watch,
+)
 from smalti.engine.binding.withheld_columns import DeclaresMoreError, DeniedOnDataError
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import granted_kind
@@ -17,6 +26,7 @@ from smalti.engine.plan.known_columns import KnownColumns
 from smalti.engine.plan.notices import ordered
 from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import recover, staging, taken_over
+from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.driver import carry_out
 from smalti.engine.run.grants import (
@@ -133,9 +143,49 @@ def _carried_out(  # noqa: PLR0913, PLR0917 (likewise)
     if request.examines:
         _check_examination(request, capability, is_owner=is_owner)
     taken = taken_over(registry, out, granted.output, request.submitter) if request.replaces else None
-    with staging(registry, out, taken) as stage:
+    with _telling_of(watch.listener) as telling, staging(registry, out, taken) as stage:
         made_under = RunUnder(request, registry, backend, decision, granted, stage, watch, is_owner, taken)
-        return carry_out(capability, made_under)
+        policy, rule = request.document.policy.uid, granted.permission.uid
+        telling.begins(BegunRun(stage.run, capability.kind, policy, rule, request.target, granted.output))
+        outcome = carry_out(capability, made_under)
+        telling.version = outcome.version
+        return outcome
+
+
+@dataclass(slots=True)
+class _Telling:
+    """What a listener is told of one run."""
+
+    listener: RunListener | None
+    run: BegunRun | None = None
+    version: TargetVersion | None = None
+
+    def begins(self, run: BegunRun) -> None:
+        self.run = run
+        if self.listener is not None:
+            self.listener.begins(run)
+
+    def ends(self, how: RunEnd) -> None:
+        if self.listener is not None and self.run is not None:
+            self.listener.ends(self.run, how, self.version)
+
+
+@contextmanager
+def _telling_of(listener: RunListener | None) -> Iterator[_Telling]:
+    """Tell of a run that begins within the block, and after it how the run ended."""
+    telling = _Telling(listener)
+    try:
+        yield telling
+    except (DeniedOnDataError, DeclaresMoreError):  # it is denied, or begins anew
+        telling.ends(RunEnd.ABORT)
+        raise
+    except Exception:
+        telling.ends(RunEnd.FAIL)
+        raise
+    except BaseException:
+        telling.ends(RunEnd.ABORT)
+        raise
+    telling.ends(RunEnd.ABORT if telling.version is None else RunEnd.COMPLETE)
 
 
 def _check_examination(

@@ -36,7 +36,10 @@ _EXPECTED: Final = {
     "fragments": "a whole number from 1", "cut-threshold": "a whole number from 0",
     "data": "a table with a path for each IRI", "conf": "a table with a text for each setting of Spark",
     "advanced": "a table", "service": "a table", "tokens": "a table", "behind-proxy": "true or false",
-    "upload-limit": "a number of bytes from 1", "roots": "a table with a folder for each party",
+    "upload-limit": "a number of bytes from 1", "rate-of-party": "a number from 0",
+    "rate-of-address": "a number from 0", "roots": "a table with a folder for each party",
+    "control-planes": "a table with an address for each party",
+    "control-plane-keys": "a table with a file for each party",
 }  # fmt: skip
 _HARMLESS: Final = frozenset({
     "spark.cores.max", "spark.default.parallelism", "spark.driver.cores", "spark.driver.maxResultSize",
@@ -86,6 +89,7 @@ def _with_folder(registry: str) -> str:
 
 _Iri = Annotated[str, AfterValidator(_iri)]
 _Data = tuple[tuple[_Iri, Annotated[str, AfterValidator(_bindable)]], ...]
+_Texts = tuple[tuple[_Iri, str], ...]
 _Conf = tuple[tuple[Annotated[str, AfterValidator(_of_spark)], str], ...]
 
 
@@ -136,7 +140,17 @@ class ServiceSettings(_Part):
     tls_key: str | None = None
     behind_proxy: bool = False
     """Whether a proxy on this machine does TLS, and is the only way in."""
+    rate_of_party: Annotated[float, Field(ge=0)] | None = None
+    """The most requests of a party each second; 0: no limit."""
+    rate_of_address: Annotated[float, Field(ge=0)] | None = None
+    """Likewise of an address of which nobody is recognised."""
+    public_url: str | None = None
+    """The address under which others reach it."""
     tokens: TokenSettings | None = None
+    control_planes: Annotated[_Texts, BeforeValidator(_pairs)] = ()
+    """By party, the address at which its control plane is told of data flows."""
+    control_plane_keys: Annotated[_Data, BeforeValidator(_pairs)] = ()
+    """By party, the file with the bearer token for its control plane."""
     roots: Annotated[_Data, BeforeValidator(_pairs)] = ()
     """By party, the folder whose files it may bind by name."""
 
@@ -153,6 +167,8 @@ class Settings(_Part):
     """The folder in which runs without `--out` make theirs."""
     data: Annotated[_Data, BeforeValidator(_pairs)] = ()
     """Paths by the IRI of their target."""
+    events: str | None = None
+    """Where runs are told as events of OpenLineage: a file, or an address."""
     advanced: Advanced = Advanced()
     service: ServiceSettings = ServiceSettings()
 
@@ -219,6 +235,9 @@ def _check_unnamed(settings: Settings) -> None:
     if advanced.master is not None and not _LOCAL_MASTER.fullmatch(advanced.master):
         problem = "`advanced.master` counts only in a file that you name: other machines get the data"
         problems.append(UsageError(FILE_NAME, problem, "`local[*]`, or none", _NAME_IT))
+    if settings.events is not None and "://" in settings.events:
+        problem = "`events` counts only in a file that you name: another machine is told of runs"
+        problems.append(UsageError(FILE_NAME, problem, "a file, or none", _NAME_IT))
     if settings.service != ServiceSettings():
         problem = "`[service]` counts only in a file that you name: it says who is believed"
         problems.append(UsageError(FILE_NAME, problem, "no `[service]`", _NAME_IT))
@@ -303,16 +322,19 @@ def _located(settings: Settings, folder: str) -> Settings:
 
     advanced = settings.advanced.model_copy(update={"workspace": opened(settings.advanced.workspace)})
     data = tuple((target, opened(path)) for target, path in settings.data)
-    paths = {"registry": opened(settings.registry), "outputs": opened(settings.outputs), "data": data}
+    paths = {name: opened(getattr(settings, name)) for name in ("registry", "outputs", "events")}
     service = settings.service.model_copy(
         update={
             name: opened(getattr(settings.service, name))
             for name in ("uploads", "outputs", "tls_cert", "tls_key")
         }
-        | {"roots": tuple((party, opened(path)) for party, path in settings.service.roots)}
+        | {
+            name: tuple((party, opened(path)) for party, path in getattr(settings.service, name))
+            for name in ("roots", "control_plane_keys")
+        }
         | {"tokens": _with_keys_at(settings.service.tokens, opened)}
     )
-    return settings.model_copy(update={**paths, "advanced": advanced, "service": service})
+    return settings.model_copy(update={**paths, "data": data, "advanced": advanced, "service": service})
 
 
 def _with_keys_at(

@@ -67,12 +67,19 @@ LISTS = {
 ASKED = {"decide": "/v1/decisions", "explain": "/v1/explanations"}
 OF_JOBS = {"orderJob", "listJobs", "readJob", "followJob", "stopJob", "retryJob", "readReport"}
 """Tried in `test_jobs.py`."""
+OF_GATEWAYS = {"evaluate", "evaluateAll"}
+"""Tried in `test_evaluations.py`."""
+OF_CONTROL_PLANES = {
+    f"{verb}DataFlow"
+    for verb in ("prepare", "start", "read", "suspend", "resume", "terminate", "completed")
+}
+"""Tried in `test_signaling.py`."""
 OWN = {"checkPolicy", "addPolicies", "upload", "bindFile", "readSelf"}
 """Operations on what the asker sends itself; what of them is foreign is tried below."""
 
 
 def test_the_tables_name_every_operation() -> None:
-    named = {*ONE_OF, *LISTS, *ASKED, *OWN, *OF_JOBS}
+    named = {*ONE_OF, *LISTS, *ASKED, *OWN, *OF_JOBS, *OF_GATEWAYS, *OF_CONTROL_PLANES}
     assert {
         operation.name for operation in OPERATIONS if operation.roles not in (ANYBODY, {Role.OPERATOR})
     } == named

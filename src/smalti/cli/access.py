@@ -5,7 +5,8 @@ import click
 from smalti.cli.options import format_option, party_option, registry_option
 
 _role_option = click.option(
-    "--role", "roles", multiple=True, type=click.Choice(["party", "auditor", "operator"]),
+    "--role", "roles", multiple=True,
+    type=click.Choice(["party", "auditor", "operator", "gateway", "control-plane"]),
     help="What for; several times.  [default: party]",
 )  # fmt: skip
 _label_option = click.option("--label", default="", metavar="TEXT", help="A note for people.")

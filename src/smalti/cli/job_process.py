@@ -43,6 +43,10 @@ def _performed(errand: Errand, folder: JobFolder, watch: "JobWatch", is_cut_off:
     request = from_json(errand.request)
     if isinstance(request, PolicyOnData) and request.engine == "spark":
         let_pandas_in()
+    if errand.events is not None:
+        from smalti.cli.runs import tell_runs
+
+        tell_runs(watch, errand.events)
     try:
         with watching(watch):
             result = perform(request, errand.registry, folder.report)

@@ -30,7 +30,7 @@ _PLACES = {
 }  # fmt: skip
 _BESIDE: tuple[str, ...] = ("out", "replace", "page", "report", "vary")
 """What commands with a policy on data take beside their requests, by parameter."""
-_SHOWING = {"shown_as", "verbose", "dry_run", "begins", "workspace"}
+_SHOWING = {"shown_as", "verbose", "dry_run", "begins", "workspace", "events"}
 """What commands take and jobs do not, by their parameters: a job has its own log and its own folder."""
 
 

@@ -44,6 +44,12 @@ def registry_option(command: Command) -> Command:
     return option(command)
 
 
+events_option = click.option(
+    "--events", cls=SettingOption, setting="events", metavar="FILE|URL", type=PLACE,
+    help="Tell runs that begin and end to this file or address, as events of OpenLineage.",
+)  # fmt: skip
+
+
 def format_option(*formats: str) -> Callable[[Command], Command]:
     """`--format`, the first one being the default."""
     return click.option(

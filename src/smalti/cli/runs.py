@@ -17,6 +17,7 @@ from smalti.cli.options import (
     agreement_option,
     asker_options,
     bind_option,
+    events_option,
     format_option,
     parameter_option,
     registry_option,
@@ -26,6 +27,7 @@ from smalti.cli.settings import FROM_FILE, AdvancedOption, SettingOption
 
 if TYPE_CHECKING:
     from smalti.api import Outcome, PolicyDocument
+    from smalti.cli.progress import CommandWatch
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -204,6 +206,7 @@ def _named_by(document: "PolicyDocument", data: Mapping[str, str]) -> Mapping[st
               help="Write the owner's report, with attacks on the output, as a page of HTML to a new file"
               " that its owner alone can read.")  # fmt: skip
 @click.option("--report", metavar="FILE", type=PLACE, help="The same as JSON.")
+@events_option
 @agreement_option
 @bind_option
 @run_options
@@ -211,7 +214,7 @@ def _named_by(document: "PolicyDocument", data: Mapping[str, str]) -> Mapping[st
 @verbose_option
 @registry_option
 @format_option("human", "json")
-def run(
+def run(  # noqa: PLR0913 (an option each)
     policy: str,
     out: str,
     *,
@@ -219,6 +222,7 @@ def run(
     dry_run: bool,
     page: str | None,
     report: str | None,
+    events: str | None,
     **options: Any,
 ) -> int:
     """Run a policy on data, and record the result: all or nothing.
@@ -233,7 +237,7 @@ def run(
     shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
     document, bound = loaded(policy, options)
     show_warnings(document)
-    publishing = Publishing(out, replace, page, report)
+    publishing = Publishing(out, replace, page, report, events)
     outcome = carry_out(document, bound, publishing, shown_as=shown_as, in_full=verbose)
     return 0 if outcome.decision.is_permitted else FINDINGS
 
@@ -246,6 +250,8 @@ class Publishing:
     replace: bool = False
     page: str | None = None
     report: str | None = None
+    events: str | None = None
+    """Where the run is told; None: where the process was told to, if it is a job's."""
 
 
 def carry_out(
@@ -275,6 +281,8 @@ def carry_out(
     page, report = publishing.page, publishing.report
     examine = page is not None or report is not None
     with showing_phases() as watch:
+        if publishing.events is not None:
+            tell_runs(watch, publishing.events)
         bound |= {"watch": watch, "checkpoint": watch.checkpoint}
         outcome = api.run(
             document, out=publishing.out, replace=publishing.replace, examine=examine, **bound
@@ -287,6 +295,17 @@ def carry_out(
         if outcome.examination is not None:
             show_written(console(), page, report)
     return outcome
+
+
+def tell_runs(watch: "CommandWatch", events: str) -> None:
+    """Tell the runs that a watch sees to a file or an address.
+
+    Raises:
+        UsageError: events are not sent to such an address.
+    """
+    from smalti.engine.run.lineage_events import LineageEvents
+
+    watch.listener = LineageEvents(events, lambda line: click.echo(f"warning: {line}", err=True))
 
 
 def check_reports(page: str | None, report: str | None, *, dry_run: bool) -> None:

@@ -9,7 +9,7 @@ from smalti.cli.options import PLACE, party_option, registry_option
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from smalti.service.configuration import TokenIssuer
+    from smalti.service.configuration import ControlPlane, TokenIssuer
     from smalti.service.server import Announcement
     from smalti.settings import ServiceSettings
 
@@ -53,6 +53,7 @@ def serve(
         raise not_installed("smalti serve", "the web server", str(error.name), "service") from None
     from smalti.policy.decide.names import iri
     from smalti.service.configuration import DEFAULT_ADDRESS, DEFAULT_LIMIT, Configuration, address_of
+    from smalti.service.rates import OF_ADDRESS, OF_PARTY
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = _settings(ctx)
@@ -68,6 +69,10 @@ def serve(
         certificate=_path_or_none(options["tls_cert"] or settings.tls_cert),
         key=_path_or_none(options["tls_key"] or settings.tls_key),
         behind_proxy=bool(options["behind_proxy"] or settings.behind_proxy),
+        control_planes=_control_planes(settings),
+        rate_of_party=OF_PARTY if settings.rate_of_party is None else settings.rate_of_party,
+        rate_of_address=OF_ADDRESS if settings.rate_of_address is None else settings.rate_of_address,
+        public_url=settings.public_url,
     )
     server.serve(registry, configuration, iri(party or NOBODY_NAMED, "--as"), _announce)
     return 0
@@ -116,6 +121,17 @@ def _tokens(settings: "ServiceSettings") -> "TokenIssuer | None":
     if stated is None:
         return None
     return TokenIssuer(stated.issuer, stated.audience, stated.algorithm, stated.keys)
+
+
+def _control_planes(settings: "ServiceSettings") -> "tuple[ControlPlane, ...]":
+    from smalti.policy.decide.names import iri
+    from smalti.service.configuration import ControlPlane
+
+    keys = dict(settings.control_plane_keys)
+    return tuple(
+        ControlPlane(iri(party, "control-planes"), address, _path_or_none(keys.get(party)))
+        for party, address in settings.control_planes
+    )
 
 
 def _path(place: str) -> "Path":

@@ -110,7 +110,7 @@ def _value(setting: str, settings: "Settings", opts: Mapping[str, Any]) -> Any:
             return None
         case "conf":
             return tuple(map("=".join, advanced.conf)) or None
-    return getattr(settings if setting in {"registry", "party", "owner"} else advanced, setting)
+    return getattr(settings if setting in {"registry", "party", "owner", "events"} else advanced, setting)
 
 
 def _next_output(folder: str, policy: object) -> str:

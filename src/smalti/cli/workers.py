@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from smalti.cli.options import registry_option
+from smalti.cli.options import events_option, registry_option
 
 if TYPE_CHECKING:
     from smalti.engine.registry.job_entries import StoredJob
@@ -40,6 +40,7 @@ _POLL_SECONDS = 0.05
               " of.")  # fmt: skip
 @click.option("--kill-after", default=30.0, show_default=True, type=click.FloatRange(0), metavar="SECONDS",
               help="How long a job that is stopped may take to clean up.")  # fmt: skip
+@events_option
 @click.option("--only", "job_id", hidden=True, help="The id of the one job that it may take.")
 @registry_option
 def worker(  # noqa: PLR0913 (an option each)
@@ -51,6 +52,7 @@ def worker(  # noqa: PLR0913 (an option each)
     folder: Path | None,
     lease: float,
     kill_after: float,
+    events: str | None,
     job_id: str | None,
     registry: str,
 ) -> int:
@@ -61,10 +63,15 @@ def worker(  # noqa: PLR0913 (an option each)
     """
     from smalti.cli.opening import open_registry
     from smalti.engine.jobs.folders import folder_beside
+    from smalti.engine.jobs.requests import absolute
     from smalti.engine.jobs.worker import Until, Worker, WorkerChoices, own_name
 
     if once and drain:
         raise click.UsageError("`--once` or `--drain`, not both.")
+    if events is not None:
+        from smalti.engine.run.lineage_events import check_place
+
+        check_place(events)
     place = _place(registry)
     opened = open_registry(place)
     choices = WorkerChoices(
@@ -74,6 +81,7 @@ def worker(  # noqa: PLR0913 (an option each)
         parallel=parallel,
         lease=timedelta(seconds=lease),
         kill_after=timedelta(seconds=kill_after),
+        events=None if events is None else absolute(events),
     )
     until = Until.FIRST if once else Until.EMPTY if drain else Until.STOPPED
     working = Worker(opened, choices, lambda line: click.echo(line, err=True))

@@ -13,12 +13,23 @@ from smalti.service.handling import Endpoint, refused, to_response
 from smalti.service.openapi import document
 from smalti.service.operations import Answer, AnyOperation
 from smalti.service.problems import RefusedError, refusal_of
-from smalti.service.routes import budgets, data, decisions, jobs, policies, status, targets
+from smalti.service.routes import (
+    budgets,
+    data,
+    decisions,
+    evaluations,
+    jobs,
+    policies,
+    signaling,
+    status,
+    targets,
+)
 from smalti.service.state import Service
 
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     *status.OPERATIONS, *policies.OPERATIONS, *decisions.OPERATIONS, *data.OPERATIONS,
     *targets.OPERATIONS, *budgets.OPERATIONS, *jobs.OPERATIONS,
+    *evaluations.OPERATIONS, *signaling.OPERATIONS,
 )  # fmt: skip
 """All operations of the service."""
 _CODES: Final = {404: "not-found", 405: "method-not-allowed"}

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
-from smalti.engine.registry.access import KEY_PREFIX, AccessEntry, Role, digest_of_key
+from smalti.engine.registry.access import KEY_PREFIX, AccessEntry, digest_of_key
 from smalti.engine.registry.registry import Registry
-from smalti.service.parties import Asker
+from smalti.service.parties import EVERYBODY, Asker
 from smalti.service.problems import RefusedError
 from smalti.service.tokens import Tokens, unauthenticated
 from smalti.vocab.terms import IRI
@@ -93,4 +93,4 @@ class Authentication:
 
 def passing_key(party: IRI, key: str) -> PassingKey:
     """A key for one process alone, which may do all that a single user needs."""
-    return PassingKey(digest_of_key(key), Asker(party, frozenset(Role)))
+    return PassingKey(digest_of_key(key), Asker(party, EVERYBODY))

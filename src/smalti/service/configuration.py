@@ -1,11 +1,12 @@
 """How the service is reached, what it keeps and whom it believes: checked before anything is opened."""
 
-import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from smalti.engine.tables.sending import is_loopback, is_plain_address
 from smalti.errors import SmaltiError, UsageError, raise_all
+from smalti.service.rates import OF_ADDRESS, OF_PARTY
 from smalti.vocab.terms import IRI
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:8080"
@@ -29,6 +30,17 @@ class TokenIssuer:
     """The path of a JWKS file, or its https address, which is then fetched."""
 
 
+@dataclass(frozen=True, slots=True)
+class ControlPlane:
+    """Whose data flows are taken, and where their control plane is told."""
+
+    party: IRI
+    address: str
+    """What addresses of callbacks begin with."""
+    key: Path | None = None
+    """A private file with the bearer token that callbacks carry; None: none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """Everything that the service is started with, beside its registry."""
@@ -47,6 +59,12 @@ class Configuration:
     key: Path | None = None
     behind_proxy: bool = False
     """A proxy on this machine does TLS, and nobody else reaches the port."""
+    control_planes: tuple[ControlPlane, ...] = ()
+    rate_of_party: float = OF_PARTY
+    """Requests each second; 0: no limit."""
+    rate_of_address: float = OF_ADDRESS
+    public_url: str | None = None
+    """Under which address others reach the service, without a slash at the end; None: `url`."""
 
     @property
     def is_local(self) -> bool:
@@ -59,17 +77,10 @@ class Configuration:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, by its address or its usual name.
-
-    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("example.com")
-    (True, True, False, False)
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    @property
+    def public_address(self) -> str:
+        """What addresses in answers begin with; never what a request names as its host."""
+        return self.public_url or self.url
 
 
 def address_of(written: str) -> tuple[str, int]:
@@ -100,7 +111,14 @@ def check_configuration(configuration: Configuration, *, has_entries: bool) -> N
     Raises:
         UsageError: all problems at once.
     """
-    raise_all([*_problems_of_address(configuration, has_entries), *_problems_of_tokens(configuration)])
+    raise_all(
+        [
+            *_problems_of_address(configuration, has_entries),
+            *_problems_of_public_url(configuration),
+            *_problems_of_control_planes(configuration),
+            *_problems_of_tokens(configuration),
+        ]
+    )
 
 
 def _problems_of_address(configuration: Configuration, has_entries: bool) -> list[SmaltiError]:
@@ -130,6 +148,34 @@ def _problems_of_address(configuration: Configuration, has_entries: bool) -> lis
             )
         )
     return problems
+
+
+def _problems_of_public_url(configuration: Configuration) -> list[SmaltiError]:
+    if configuration.public_url is None or is_plain_address(configuration.public_url):
+        return []
+    expected = "an https address without user, query, fragment and slash at the end"
+    return [UsageError("public-url ([service])", "it cannot be the beginning of addresses", expected)]
+
+
+def _problems_of_control_planes(configuration: Configuration) -> list[SmaltiError]:
+    where, problems = "control-planes ([service])", list[SmaltiError]()
+    for plane in configuration.control_planes:
+        if not is_plain_address(plane.address):
+            expected = "an https address without user, query, fragment and slash at the end"
+            problems.append(UsageError(where, "a control plane cannot be told at its address", expected))
+        if plane.key is not None and not _is_private(plane.key):
+            expected = "a file that its owner alone can read"
+            problems.append(
+                UsageError(str(plane.key), "it cannot be read, or others can read it", expected)
+            )
+    return problems
+
+
+def _is_private(place: Path) -> bool:
+    try:
+        return not place.stat().st_mode & 0o077
+    except OSError:
+        return False
 
 
 def _problems_of_tokens(configuration: Configuration) -> list[SmaltiError]:

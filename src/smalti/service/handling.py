@@ -34,6 +34,9 @@ _LOOKS: Final = 0.5
 """Seconds between two looks for an event."""
 _SILENT: Final = 15.0
 """Seconds after which a comment is sent in the place of an event."""
+_NOT_UNDERSTOOD: Final = 422
+_LONGEST_NAME: Final = 200
+"""Characters of a request's identifier."""
 _COUNTING: Final = ("content-type", "if-match", SIGNATURE)
 """Headers that belong to what is asked for."""
 
@@ -47,14 +50,22 @@ class Endpoint:
     async def respond(self, request: Request) -> Response:
         """The answer to a request, whatever happens."""
         begun = time.perf_counter()
+        named: Mapping[str, str] = {}
         try:
+            named = _named(request)
             answer = await self._answer(request)
         except Exception as error:  # what is not foreseen is told by its class alone (`refusal_of`)
-            answer = refused(refusal_of(error))
+            answer = refused(self._refusal(error))
         self._service.measurements.answered(
             self._operation.name, answer.status, time.perf_counter() - begun
         )
-        return to_response(answer)
+        return to_response(replace(answer, headers={**answer.headers, **named}))
+
+    def _refusal(self, error: Exception) -> RefusedError:
+        refusal = refusal_of(error)
+        if refusal.status == _NOT_UNDERSTOOD:
+            return replace(refusal, status=self._operation.malformed)
+        return refusal
 
     async def _answer(self, request: Request) -> Answer:
         if self._operation.body is Upload:
@@ -74,12 +85,19 @@ class Endpoint:
         """Who asks, if it may ask for this.
 
         Raises:
-            RefusedError: nobody is recognised, or none of its roles may.
+            RefusedError: nobody is recognised, none of its roles may, or it asks too often.
         """
-        operation = self._operation
+        operation, rates = self._operation, self._service.rates
+        address = "" if request.client is None else request.client.host
         if operation.is_for_anybody:
+            rates.admit_address(address)
             return NOBODY
-        asker = self._service.authentication.asker(request.headers.get("authorization"))
+        try:
+            asker = self._service.authentication.asker(request.headers.get("authorization"))
+        except RefusedError:
+            rates.admit_address(address)
+            raise
+        rates.admit_party(asker.party)
         if not operation.roles & asker.roles:
             roles = " or ".join(sorted(operation.roles))
             raise RefusedError(403, "forbidden", f"it is for the role {roles}")
@@ -159,6 +177,9 @@ class Endpoint:
     def _body(self, request: Request, content: bytes) -> object:
         if not self._has_body:
             return None
+        if not content and self._operation.may_be_empty:
+            empty: BaseModel = self._operation.body()
+            return empty
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type not in self._operation.takes:
             raise RefusedError(
@@ -168,6 +189,21 @@ class Endpoint:
             return RawBody(content, media_type)
         model: type[BaseModel] = self._operation.body
         return model.model_validate_json(content)
+
+
+def _named(request: Request) -> Mapping[str, str]:
+    """The identifier that the sender gave a request, for the answer.
+
+    Raises:
+        RefusedError: it is too long, or cannot be shown.
+    """
+    name = request.headers.get("x-request-id")
+    if name is None:
+        return {}
+    if len(name) > _LONGEST_NAME or not name.isascii() or not name.isprintable():
+        problem = f"`X-Request-ID` has at most {_LONGEST_NAME} printable characters of ASCII"
+        raise RefusedError(400, "bad-request", problem)
+    return {"X-Request-ID": name}
 
 
 def _query(request: Request, model: type[BaseModel]) -> Mapping[str, object]:

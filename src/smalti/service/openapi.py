@@ -8,13 +8,13 @@ from typing import Final
 from pydantic import BaseModel
 
 from smalti.json.text import Json
-from smalti.service.operations import JSON, SIGNATURE, AnyOperation
+from smalti.service.operations import AUTHZEN, JSON, SIGNATURE, AnyOperation
 from smalti.service.problems import MEDIA_TYPE, TITLES, TYPES
 from smalti.service.received import RawBody, Upload
 
 _PARAMETER: Final = re.compile(r"\{(\w+)(?::path)?\}")
 _REFERENCE: Final = "#/components/schemas/{model}"
-_ALWAYS: Final = (400, 422, 500, 503)
+_ALWAYS: Final = (400, 422, 429, 500, 503)
 _RECOGNISED: Final = (401, 403)
 _WITH_BODY: Final = (408, 413, 415)
 _PROBLEM: Final[Json] = {
@@ -125,6 +125,8 @@ def _parameters(operation: AnyOperation) -> Iterator[Json]:
     if operation.writes:
         described = "a repeated request with the same key is answered alike, and not done again"
         yield _header("Idempotency-Key", described)
+    if operation.tag == AUTHZEN:
+        yield _header("X-Request-ID", "the answer has the same")
     if 412 in operation.refuses:
         yield _header("If-Match", "the ETag of what is changed")
     if operation.body is RawBody and operation.tag == "policies":
@@ -145,4 +147,4 @@ def _body(operation: AnyOperation, schemas: Json) -> Json:
     schemas.update(schema.pop("$defs", {}))
     schemas[model.__name__] = schema
     reference = {"$ref": _REFERENCE.format(model=model.__name__)}
-    return {"required": True, "content": {JSON: {"schema": reference}}}
+    return {"required": not operation.may_be_empty, "content": {JSON: {"schema": reference}}}

@@ -23,6 +23,8 @@ YAML: Final = "application/yaml"
 OCTETS: Final = "application/octet-stream"
 SIGNATURE: Final = "smalti-signature"
 """The header with the detached signature of a policy document."""
+AUTHZEN: Final = "authzen"
+"""The tag of operations in AuthZEN's form."""
 POLICY_TYPES: Final = {
     JSON_LD: "policy.jsonld", JSON: "policy.jsonld", TURTLE: "policy.ttl", YAML: "policy.yaml",
 }  # fmt: skip
@@ -109,6 +111,8 @@ class Operation(Generic[Q, B]):
     """Called before a stream is received; raises what refuses it."""
     takes: tuple[str, ...] = (JSON,)
     """The content types of the body."""
+    may_be_empty: bool = False
+    """Whether no body at all stands for one that states nothing."""
     gives: Json = field(default_factory=lambda: {"type": "object"})
     """The schema of a JSON answer."""
     media_types: tuple[str, ...] = (JSON,)
@@ -117,6 +121,8 @@ class Operation(Generic[Q, B]):
     """Of a success."""
     refuses: tuple[int, ...] = ()
     """Statuses of refusals beside those that every operation has."""
+    malformed: int = 422
+    """The status of the refusal of what is not understood, where another specification prescribes it."""
     tag: str = ""
 
     @property

@@ -11,7 +11,11 @@ ANYBODY: Final[frozenset[Role]] = frozenset()
 PARTIES: Final = frozenset({Role.PARTY})
 READERS: Final = frozenset({Role.PARTY, Role.AUDITOR})
 OPERATORS: Final = frozenset({Role.OPERATOR})
-EVERYBODY: Final = frozenset(Role)
+ASKERS: Final = frozenset({Role.PARTY, Role.GATEWAY})
+"""Who may ask for decisions in AuthZEN's form."""
+EVERYBODY: Final = frozenset(Role) - {Role.RECIPIENT}
+CONTROL_PLANES: Final = frozenset({Role.CONTROL_PLANE})
+DOWNLOADERS: Final = frozenset({Role.PARTY, Role.RECIPIENT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +24,13 @@ class Asker:
 
     party: IRI
     roles: frozenset[Role]
+    flow: str | None = None
+    """The one data flow whose output it may have; None: it is no key of a data flow."""
 
     @classmethod
     def of(cls, entry: AccessEntry) -> "Asker":
         """Whom an entry of the registry recognises."""
-        return cls(entry.party, entry.roles)
+        return cls(entry.party, entry.roles, entry.label if Role.RECIPIENT in entry.roles else None)
 
     @property
     def is_party(self) -> bool:
@@ -33,3 +39,7 @@ class Asker:
     @property
     def audits(self) -> bool:
         return Role.AUDITOR in self.roles
+
+    @property
+    def asks_for_others(self) -> bool:
+        return Role.GATEWAY in self.roles

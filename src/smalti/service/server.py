@@ -4,6 +4,7 @@ import os
 import secrets
 import socket
 import ssl
+import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +21,9 @@ from smalti.errors import BackendError, UsageError
 from smalti.service.application import application
 from smalti.service.authentication import Authentication, PassingKey, passing_key
 from smalti.service.configuration import Configuration, check_configuration
+from smalti.service.flows import tend_until
 from smalti.service.measurements import Measurements
+from smalti.service.rates import rates_of
 from smalti.service.state import Service
 from smalti.service.tokens import Tokens
 from smalti.service.uploads import Uploads, make_private
@@ -63,7 +66,10 @@ def open_service(registry: Registry, configuration: Configuration, passing: Pass
     tokens = None if configuration.tokens is None else Tokens(configuration.tokens)
     apart = registry if registry.path is None else Registry.open(registry.path, log_decisions=False)
     authentication = Authentication(apart, tokens, passing)
-    return Service(registry, configuration, authentication, uploads, configuration.outputs, Measurements())
+    rates = rates_of(configuration.rate_of_party, configuration.rate_of_address)
+    return Service(
+        registry, configuration, authentication, uploads, configuration.outputs, Measurements(), rates
+    )
 
 
 def serve(
@@ -87,10 +93,12 @@ def serve(
         key = _generated_key(registry, configuration)
         service = open_service(registry, configuration, None if key is None else passing_key(party, key))
         with listening(configuration) as (listener, port):
-            url = replace(configuration, port=port).url
+            bound = replace(configuration, port=port)
+            service = replace(service, configuration=bound)
             server = _Server(_server_configuration(service))
-            announce(Announcement(url, key, party))
-            server.run(sockets=[listener])
+            with _tending(service):
+                announce(Announcement(bound.url, key, party))
+                server.run(sockets=[listener])
     finally:
         registry.close()
 
@@ -102,6 +110,21 @@ class _Server(uvicorn.Server):
         """Take no more connections; the second time, wait for no request either."""
         del sig, frame
         self.force_exit, self.should_exit = self.should_exit, True
+
+
+@contextmanager
+def _tending(service: Service) -> "Iterator[None]":
+    """Look after data flows until the end of the block, where there can be any."""
+    is_over = threading.Event()
+    thread = threading.Thread(target=tend_until, args=(service, is_over), daemon=True)
+    if service.configuration.control_planes:
+        thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        if thread.is_alive():
+            thread.join(_GRACE)
 
 
 def _generated_key(registry: Registry, configuration: Configuration) -> str | None:

@@ -7,6 +7,7 @@ from smalti.engine.registry.registry import Registry
 from smalti.service.authentication import Authentication
 from smalti.service.configuration import Configuration
 from smalti.service.measurements import Measurements
+from smalti.service.rates import Rates
 from smalti.service.uploads import Uploads
 
 
@@ -21,3 +22,4 @@ class Service:
     outputs: Path
     """A private folder, in which each job has its own."""
     measurements: Measurements
+    rates: Rates

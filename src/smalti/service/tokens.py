@@ -16,6 +16,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
+from smalti.engine.tables.sending import NoRedirections
 from smalti.errors import BackendError, UsageError
 from smalti.service.configuration import TokenIssuer
 from smalti.service.problems import RefusedError
@@ -129,7 +130,7 @@ def _content(path: Path) -> bytes:
 
 def _fetched(address: str) -> bytes:
     """The keys from the configured address, which is https; redirections to others are not followed."""
-    opener = urllib.request.build_opener(_NoRedirections)
+    opener = urllib.request.build_opener(NoRedirections)
     try:
         with opener.open(address, timeout=_TIMEOUT) as answer:
             content: bytes = answer.read(_LARGEST + 1)
@@ -139,8 +140,3 @@ def _fetched(address: str) -> bytes:
             "check the address, or name a file",
         ) from None  # fmt: skip
     return content
-
-
-class _NoRedirections(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: object, **__: object) -> None:
-        """Follow none."""

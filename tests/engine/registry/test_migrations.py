@@ -4,14 +4,22 @@ import json
 import sqlite3
 import sys
 from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import registry_world as world
 
 from smalti.engine.jobs.queue import submit
 from smalti.engine.jobs.requests import CheckPolicies
+from smalti.engine.registry.access import Role
+from smalti.engine.registry.data_flows import FlowState, NewFlow
 from smalti.engine.registry.registry import Registry
+from smalti.errors import UsageError
+from smalti.vocab.terms import IRI
 
 LATER_THAN_VERSION_2 = ("charge_members", "charges", "ledger_members", "ledgers", "audits")
 READ = {
@@ -90,6 +98,53 @@ def test_a_registry_of_version_5_takes_jobs_and_keeps_what_it_has(tmp_path: Path
     assert registry.jobs.listed() == (job,)
     assert registry.versions(version.target) == (version,)
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT value FROM smalti_meta WHERE key = 'schema'").fetchone() == ("6",)
+        assert connection.execute("SELECT value FROM smalti_meta WHERE key = 'schema'").fetchone() == ("7",)
         made = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
     assert made >= {*LATER_THAN_VERSION_5, "ix_jobs_state", "ix_jobs_party"}
+
+
+def test_a_registry_of_version_6_takes_data_flows_and_keeps_its_jobs_and_keys(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    registry = Registry.open(path)
+    job = submit(registry, CheckPolicies(files=("/policy.jsonld",)))
+    _, entry = registry.access.add_key(IRI("http://example.com/party/owner"), [Role.PARTY])
+    registry.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TABLE data_flows")
+        connection.execute("UPDATE smalti_meta SET value = '6' WHERE key = 'schema'")
+    registry = Registry.open(path)
+    new = NewFlow(
+        key="k", id="1", party=entry.party, counterparty=IRI("http://example.com/party/b"),
+        target=IRI("http://example.com/t"), policy=IRI("http://example.com/p"), rule=None,
+        callback="https://plane.example",
+    )  # fmt: skip
+    flow = registry.flows.add(new)
+    assert registry.flows.get(entry.party, "1") == flow
+    assert (registry.jobs.listed(), registry.access.listed()) == ((job,), (entry,))
+    registry.close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT value FROM smalti_meta WHERE key = 'schema'").fetchone() == ("7",)
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
+    assert names >= {"data_flows", "ix_data_flows_state", "ix_data_flows_out", "ix_data_flows_call_at"}
+
+
+def test_a_data_flow_leaves_no_terminal_state_and_is_moved_by_one_alone(tmp_path: Path) -> None:
+    registry = Registry.open(tmp_path / "r.sqlite")
+    new = NewFlow(
+        key="k", id="1", party=IRI("urn:x:a"), counterparty=IRI("urn:x:b"), target=IRI("urn:x:t"),
+        policy=IRI("urn:x:p"), rule=None, callback="https://plane.example",
+    )  # fmt: skip
+    registry.flows.add(new)
+    with pytest.raises(UsageError):
+        registry.flows.add(replace(new, key="other"))
+    first = registry.flows.move("k", [FlowState.PREPARED], FlowState.STARTING)
+    assert first is not None
+    assert registry.flows.move("k", [FlowState.PREPARED], FlowState.STARTING) is None
+    over = registry.flows.move("k", [FlowState.STARTING], FlowState.TERMINATED, {"call": "errored"})
+    assert over is not None
+    assert registry.flows.move("k", [FlowState.STARTED], FlowState.SUSPENDED) is None
+    assert registry.flows.take_call(over, timedelta(0))
+    assert not registry.flows.take_call(over, timedelta(0)), "somebody else took it"
+    (due,) = registry.flows.due()
+    registry.flows.end_call(due)
+    assert registry.flows.due() == ()

@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from smalti.engine.registry.data_flows import FlowState
 from smalti.engine.registry.entries import TargetVersion
 from smalti.errors import UsageError
 from smalti.json.runs import report_json
@@ -24,7 +25,7 @@ from smalti.service.operations import (
     listing,
 )
 from smalti.service.pages import Paged, page
-from smalti.service.parties import PARTIES, READERS
+from smalti.service.parties import DOWNLOADERS, READERS
 from smalti.service.problems import RefusedError, not_found
 
 _TARGET: Final = having("iri", "kind", "registered", "versions")
@@ -109,6 +110,8 @@ def download(call: Call[Purpose, None]) -> Answer:
     registry, version = call.service.registry, _version(call)
     decision = may_have(registry, call.asker, version, call.query.purpose)
     owns = sees_figures(registry, call.asker, version) and call.asker.is_party and not call.asker.audits
+    if not owns:
+        _check_flow(call, version)
     if not decision.is_permitted and not owns:
         if not sees_version(registry, call.asker, version):
             raise not_found()
@@ -129,6 +132,19 @@ def download(call: Call[Purpose, None]) -> Answer:
                 headers={"Content-Disposition": f'attachment; filename="{name}"'},
             )  # fmt: skip
     raise not_found()
+
+
+def _check_flow(call: Call[Purpose, None], version: TargetVersion) -> None:
+    """Refuse to hand over what a data flow made, while that is suspended and once it is over.
+
+    Raises:
+        RefusedError: likewise; or the key is that of another data flow.
+    """
+    asker, flow = call.asker, call.service.registry.flows.of_output(version.path)
+    if asker.flow is not None and (flow is None or flow.key != asker.flow):
+        raise not_found()
+    if flow is not None and asker.party == version.party and flow.state is not FlowState.STARTED:
+        raise RefusedError(403, "not-permitted", f"its data flow is {flow.state.lower()}")
 
 
 def _version(call: Call[Purpose, None]) -> TargetVersion:
@@ -193,7 +209,7 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     Operation(
         method="GET", path="/v1/versions/{run}/files/{name:path}", name="download", tag="targets",
         summary="Download a file of a version; each time it is decided anew whether the asker may.",
-        roles=PARTIES, handler=download, query=Purpose, body=type(None),
+        roles=DOWNLOADERS, handler=download, query=Purpose, body=type(None),
         media_types=("text/csv", OCTETS), refuses=(404, 410),
     ),
 )  # fmt: skip

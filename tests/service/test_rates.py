@@ -1,0 +1,63 @@
+"""Requests that are too many are refused, by party and by address, in bounded memory."""
+
+from pathlib import Path
+
+import pytest
+from service_world import GATEWAY, READER, World, make_world
+from shell import OWNER
+
+from smalti.engine.registry.access import Role
+from smalti.service.rates import Buckets
+from smalti.vocab.terms import IRI
+
+
+def test_a_bucket_fills_up_again_and_takes_all_or_nothing() -> None:
+    now = [0.0]
+    buckets = Buckets(20.0, lambda: now[0])
+    assert buckets.take("a", 200) == 0
+    assert buckets.take("a") == pytest.approx(0.05)
+    assert buckets.take("a", 100) == pytest.approx(5.0), "what is refused takes nothing"
+    assert buckets.take("b") == 0
+    now[0] = 5.0
+    assert buckets.take("a", 101) > 0
+    assert buckets.take("a", 100) == 0
+    assert Buckets(0.0, lambda: now[0]).take("a", 10**9) == 0
+
+
+def test_buckets_are_of_a_bounded_number() -> None:
+    buckets = Buckets(1.0, lambda: 0.0, most=100)
+    for number in range(1000):
+        buckets.take(f"{number}")
+    assert len(buckets._full_at) == 100
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_world(tmp_path, rate_of_party=0.01, rate_of_address=0.01)
+
+
+def test_parties_and_addresses_are_counted_apart(world: World) -> None:
+    assert {world.get("/v1/self", READER).status_code for _ in range(100)} == {200}
+    refused = world.get("/v1/self", READER)
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert (refused.status_code, refused.json()["code"]) == (429, "too-many-requests")
+    assert 0 < int(refused.headers["retry-after"]) <= 100
+    assert world.get("/v1/self", OWNER).status_code == 200
+    assert {world.get("/v1/self", None).status_code for _ in range(100)} == {401}
+    for path in ("/v1/self", "/health", "/.well-known/authzen-configuration"):
+        assert world.get(path, None).status_code == 429
+    assert world.get("/v1/self", OWNER).status_code == 200, "also from an address that sent too much"
+    again, _ = world.registry.access.add_key(IRI(READER), [Role.PARTY])
+    world.keys[READER] = again
+    assert world.get("/v1/self", READER).status_code == 429, "another key of the same party"
+
+
+def test_each_evaluation_of_a_batch_counts(world: World) -> None:
+    each = {
+        "subject": {"type": "user", "id": READER}, "action": {"name": "read"},
+        "resource": {"type": "table", "id": "http://example.com/x"},
+    }  # fmt: skip
+    for status in (200, 429):
+        document = each | {"evaluations": [{}] * 60}
+        answer = world.ask("POST", "/access/v1/evaluations", GATEWAY, json=document)
+        assert answer.status_code == status
