@@ -10,7 +10,7 @@ from smalti.policy.decide.decision import Fact
 from smalti.policy.model.model import Anonymization
 from smalti.vocab import terms
 
-_FIGURES: Final = ("mean", "median")
+_REPRESENTATIVES: Final = ("mean", "median", "mode", "medoid")
 _WAY_OUT: Final = "name it in `smalti:released`, or state a parameter of a technique for it"
 
 
@@ -51,12 +51,14 @@ def _meaningless(wanted: Anonymization) -> Iterator[SmaltiError]:
                 "levels of a hierarchy, or intervals of a stated width",
                 "leave it out",
             )
-        is_figure = iri is not None and name_of(stated) in _FIGURES and terms.MDAV in wanted.algorithms
-        if stated.operand == terms.OUTPUT_FORM and not is_figure:
+        is_of_groups = iri is not None and terms.MDAV in wanted.algorithms
+        if stated.operand == terms.OUTPUT_FORM and not (
+            is_of_groups and name_of(stated) in _REPRESENTATIVES
+        ):
             yield PlanError(
                 str(stated.where),
-                "`smalti:outputForm` is stated, and is not the figure of one microaggregated column",
-                "`mean` or `median`, together with `smalti:column`, for the algorithm `mdav`",
+                "`smalti:outputForm` is stated, and is not what stands for groups of one column",
+                "`mean`, `median`, `mode` or `medoid`, with `smalti:column` and the algorithm `mdav`",
                 "leave it out: other techniques have one form each",
             )
 

@@ -1,6 +1,6 @@
 """Compares a policy with the description of its data, without the data."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,7 +31,7 @@ from smalti.policy.model.model import (
     Where,
 )
 from smalti.policy.model.suggest import did_you_mean
-from smalti.vocab.terms import DISTANCE, IRI, MDAV, SMALTI
+from smalti.vocab.terms import DISTANCE, IRI, MASKING, MDAV, OUTPUT_FORM, SMALTI
 from smalti.vocab.words import BY_IRI, Range
 
 _MOST: Final = 20
@@ -221,7 +221,7 @@ class _Checker:
         for reference in roles:
             self.column(reference)
         self.respondent(way)
-        if way.algorithm == MDAV:
+        if MDAV in way.algorithms:
             self.microaggregation(way)
         named = {reference.iri for reference in roles}
         for comparison, columns in parameters_of(way.parameters):
@@ -234,30 +234,37 @@ class _Checker:
             self.diagnostics.append(Diagnostic("P611", Severity.NOTE, message, way.where))
 
     def microaggregation(self, way: Anonymization) -> None:
-        stated = {
-            reference.iri: (comparison.values, comparison.where)
-            for comparison, columns in parameters_of(way.parameters)
-            for reference in columns
-            if comparison.operand == DISTANCE
-        }
-        for reference in way.quasi_identifiers:
-            column = self.columns.get(reference.iri)
-            if column is None:
-                continue
-            distance, where = stated.get(reference.iri, ((), reference.where))
-            shown = f"the column {quoted(column.name)}"
-            if Text("hierarchical") in distance and column.hierarchy is None:
-                message = f"the distance is `hierarchical`, and {shown} has no hierarchy"
-                self.error("P612", where, message, "state another distance, or declare a hierarchy")
-            listed = column.datatype in (None, *_WITH_FIGURES) or column.hierarchy == "ordered"
-            if Text("ordered") in distance and not listed:
-                message = f"the distance is `ordered`, and {shown} is a {column.datatype}"
-                help_ = "state another distance, or declare a datatype or the hierarchy `ordered`"
-                self.error("P612", where, message, help_)
-            if not distance and column.datatype == "dateTime" and column.hierarchy is None:
-                message = f"the algorithm `{MDAV}` is not for date-times yet, and {shown} is a dateTime"
-                help_ = "name it elsewhere, state its distance `equal`, or another algorithm"
-                self.error("P612", where, message, help_)
+        stated: dict[IRI, dict[IRI, Comparison]] = {}
+        for comparison, columns in parameters_of(way.parameters):
+            if comparison.operand in {DISTANCE, OUTPUT_FORM}:
+                for reference in columns:
+                    stated.setdefault(reference.iri, {})[comparison.operand] = comparison
+        places = {reference.iri: reference.where for reference in way.quasi_identifiers}
+        if way.method == MASKING:
+            places = {iri: next(iter(words.values())).where for iri, words in stated.items()}
+        for iri, where in places.items():
+            column = self.columns.get(iri)
+            if column is not None:
+                self.grouped(column, where, stated.get(iri, {}))
+
+    def grouped(self, column: ColumnFacts, where: Where, stated: Mapping[IRI, Comparison]) -> None:
+        """A microaggregated column, and what is stated for it."""
+        distance, form = (stated[word].values if word in stated else () for word in (DISTANCE, OUTPUT_FORM))
+        where = stated[DISTANCE].where if DISTANCE in stated else where
+        shown = f"the column {quoted(column.name)}"
+        if Text("hierarchical") in distance and column.hierarchy is None:
+            message = f"the distance is `hierarchical`, and {shown} has no hierarchy"
+            self.error("P612", where, message, "state another distance, or declare a hierarchy")
+        listed = column.datatype in (None, *_WITH_FIGURES) or column.hierarchy == "ordered"
+        if Text("ordered") in distance and not listed:
+            message = f"the distance is `ordered`, and {shown} is a {column.datatype}"
+            help_ = "state another distance, or declare a datatype or the hierarchy `ordered`"
+            self.error("P612", where, message, help_)
+        is_date_time = column.datatype == "dateTime" and column.hierarchy is None
+        if not distance and is_date_time and _FIGURES.isdisjoint(form):
+            message = f"the algorithm `{MDAV}` is not for date-times yet, and {shown} is a dateTime"
+            help_ = "name it elsewhere, state its distance `equal`, or another algorithm"
+            self.error("P612", where, message, help_)
 
     def lists(self, comparison: Comparison) -> tuple[ColumnReference, ...]:
         """The columns that a parameter itself lists; they must exist."""

@@ -21,7 +21,6 @@ from smalti.vocab.terms import (
     MINIMUM_FREQUENCY,
     MONDRIAN,
     NOISE_ADDITION,
-    OUTPUT_FORM,
     PSEUDONYM,
     PSEUDONYMIZATION,
     QUASI_IDENTIFIER,
@@ -140,15 +139,15 @@ def _techniques(parameters: Iterable[Refinement], refinements: Refinements) -> I
     """The techniques of one column that the action names, each with the column as it is written there."""
     for refinement in parameters:
         name, word = TECHNIQUE_OF[refinement.operand], refinement.word
-        if word is None or word.algorithms.isdisjoint(refinements.algorithms):
+        if word is None or (word.algorithms and word.algorithms.isdisjoint(refinements.algorithms)):
             continue
         is_of_records = (
             refinement.operand == MINIMUM_FREQUENCY and RECORD_SUPPRESSION in refinements.algorithms
         )
-        is_form = refinement.operand == OUTPUT_FORM and (
+        is_of_classes = name == MDAV and (
             refinements.method != MASKING or MDAV not in refinements.algorithms
         )
-        if refinement.column is not None and not is_of_records and not is_form:
+        if refinement.column is not None and not is_of_records and not is_of_classes:
             yield name, refinement.column
 
 

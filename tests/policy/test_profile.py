@@ -204,6 +204,11 @@ def test_microaggregation_of_a_column_needs_k_and_a_figure() -> None:
     assert errors(anonymize([*wanted, K_OF_TEN])) == [("P411", "mdav")]
     assert errors(anonymize([*wanted, of_column("Age", s("outputForm", "mean"))])) == [("P411", "mdav")]
     assert errors(anonymize([*wanted, K_OF_TEN, of_column("Age", s("outputForm", "mean"))])) == []
+    assert errors(anonymize([*wanted, K_OF_TEN, of_column("Age", s("distance", "equal"))])) == []
+    assert errors(anonymize([*wanted, K_OF_TEN, s("distance", "equal")])) == [("P423", "smalti:distance")]
+    both = [s("algorithm", ["mdav", "top-coding"], "isAllOf"), of_column("Age", s("topCode", 5))]
+    near = of_column("Age", s("distance", "equal"))
+    assert [code for code, _ in errors(anonymize([method("masking"), *both, K_OF_TEN, near]))] == ["P407"]
     assert errors(anonymize([method("masking"), s("algorithm", "pseudonymization")])) == [
         ("P411", "pseudonymization")
     ]
