@@ -38,6 +38,9 @@ _MOST: Final = 20
 """The most columns that one finding names."""
 _COLUMN: Final = IRI(SMALTI + "column")
 _OF_NUMBERS: Final = frozenset({SMALTI + "noiseScale", SMALTI + "noiseDistribution"})
+_OF_INTERVALS: Final = frozenset({SMALTI + "intervalWidth"})
+_OF_WHOLE_NUMBERS: Final = frozenset({SMALTI + "intervals"})
+_LEVEL: Final = IRI(SMALTI + "level")
 _OF_ORDERED: Final = frozenset({SMALTI + "topCode", SMALTI + "bottomCode"})
 _FIGURES: Final = frozenset({Text("mean"), Text("median")})
 _ORDERS: Final = frozenset({Operator.GT, Operator.GTEQ, Operator.LT, Operator.LTEQ})
@@ -223,6 +226,7 @@ class _Checker:
         self.respondent(way)
         if MDAV in way.algorithms:
             self.microaggregation(way)
+        self.coded(way)
         named = {reference.iri for reference in roles}
         for comparison, columns in parameters_of(way.parameters):
             named |= {reference.iri for reference in (*columns, *self.lists(comparison))}
@@ -266,6 +270,17 @@ class _Checker:
             help_ = "name it elsewhere, state its distance `equal`, or another algorithm"
             self.error("P612", where, message, help_)
 
+    def coded(self, way: Anonymization) -> None:
+        """Coded quasi-identifiers: their ranges may be open, and nodes of a hierarchy may not."""
+        grouped = {reference.iri for reference in way.quasi_identifiers}
+        for comparison, columns in parameters_of(way.parameters):
+            for iri in {reference.iri for reference in columns} & grouped & self.columns.keys():
+                if comparison.operand in _OF_ORDERED and self.columns[iri].hierarchy is not None:
+                    shown = quoted(self.columns[iri].name)
+                    message = f"the column {shown} is coded, and is published as nodes of its hierarchy"
+                    help_ = "leave out the code, or the hierarchy in the description"
+                    self.error("P612", comparison.where, message, help_)
+
     def lists(self, comparison: Comparison) -> tuple[ColumnReference, ...]:
         """The columns that a parameter itself lists; they must exist."""
         word = BY_IRI.get(comparison.operand)
@@ -278,12 +293,18 @@ class _Checker:
 
     def parameter(self, comparison: Comparison, reference: ColumnReference) -> None:
         column = self.column(reference)
+        if column is not None and comparison.operand == _LEVEL and column.hierarchy is None:
+            message = f"`level` is of a hierarchy, and the column {quoted(column.name)} has none"
+            help_ = "declare `smalti:hierarchy` in the description, or leave it out"
+            self.error("P612", comparison.where, message, help_)
         if column is None or column.datatype is None:
             return
         if comparison.operand in _OF_NUMBERS:
             fitting, wanted = _NUMBERS, "numbers"
-        elif not _FIGURES.isdisjoint(comparison.values):
+        elif not _FIGURES.isdisjoint(comparison.values) or comparison.operand in _OF_INTERVALS:
             fitting, wanted = _WITH_FIGURES, "numbers and dates"
+        elif comparison.operand in _OF_WHOLE_NUMBERS:
+            fitting, wanted = frozenset({"integer"}), "whole numbers"
         elif comparison.operand in _OF_ORDERED:
             fitting, wanted = ORDERED, "values with an order"
         else:

@@ -214,6 +214,31 @@ def test_microaggregation_of_a_column_needs_k_and_a_figure() -> None:
     ]
 
 
+def test_forms_that_no_technique_has_and_labels_that_no_code_leaves_open() -> None:
+    masking = [method("masking"), s("algorithm", "mdav"), K_OF_TEN]
+    assert errors(anonymize([*masking, of_column("Age", s("outputForm", "range"))])) == [("P423", "range")]
+    of_all = errors(
+        anonymize([*masking, s("outputForm", "mean"), of_column("Age", s("distance", "equal"))])
+    )
+    assert of_all == [("P423", "smalti:outputForm")]
+    levels = [method("masking"), s("algorithm", "generalization"), of_column("Age", s("level", 1))]
+    for word, value in (("outputForm", "node"), ("labelBounds", "observed")):
+        found = errors(anonymize([*levels, of_column("Age", s(word, value))]))
+        assert found == [("P423", f"smalti:{word}")]
+    ages = refinement("mosaicrown:quasi-identifier", "isAllOf", ["Age"])
+    classes = [method("k-anonymity"), K_OF_TEN, ages, of_column("Age", s("topCode", 90))]
+    beside = [*classes, s("algorithm", ["mondrian", "top-coding"], "isAllOf")]
+    assert errors(anonymize(beside)) == []
+    for word, value in (("outputForm", "mean"), ("outputForm", "prefix"), ("labelBounds", "region")):
+        for stated in (s(word, value), of_column("Age", s(word, value))):
+            assert errors(anonymize([*beside, stated])) == [("P407", value)]
+    own = [s("outputForm", "mean"), of_column("Age", s("outputForm", "range"))]
+    assert errors(anonymize([*beside, *own])) == []
+    for maker in ("incognito", "mdav"):
+        named = s("algorithm", [maker, "top-coding"], "isAllOf")
+        assert [code for code, _ in errors(anonymize([*classes, named]))] == ["P407"]
+
+
 def test_presence_needs_a_bound() -> None:
     rest = [r for r in DELTA_PRESENCE if r not in PRESENCE_BOUNDS]
     (found,) = anonymize(rest).errors
