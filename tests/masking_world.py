@@ -5,7 +5,7 @@ The checker shares nothing with the engine and its verifier: it goes through row
 
 import csv
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,7 +19,7 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.masking.execute import Places, execute
 from smalti.engine.masking.plan import MaskingPlan
 from smalti.engine.masking.recheck import masked_output
-from smalti.engine.plan.hierarchies import Calendar, DeclaredHierarchy
+from smalti.engine.plan.hierarchies import Calendar, DeclaredHierarchy, OrderedList
 from smalti.engine.plan.masks import (
     AtLevel,
     Averaged,
@@ -47,6 +47,7 @@ from smalti.engine.techniques.mechanisms import Secrets
 from smalti.engine.verify.masked import MaskedCount, verify_masked
 from smalti.engine.verify.read import Original, Output
 from smalti.transforms.base import Datatype
+from smalti.transforms.class_models import Distance
 from smalti.transforms.noise.samplers import SAMPLER, Sampler
 from smalti.vocab.terms import IRI
 
@@ -54,7 +55,9 @@ TARGET = IRI("http://example.com/people")
 HEADER = ("who", "age", "pay", "born", "city")
 KEY = b"0123456789abcdef" * 2
 CALENDAR = DeclaredHierarchy(Calendar(("year", "decade")))
-SECRETS = Secrets(KEY, {"born": CALENDAR})
+CITIES = ("Bern", "ä", "Rome", 'a "b", c', "Oslo")
+LISTED = DeclaredHierarchy(OrderedList(CITIES, (2,)))
+SECRETS = Secrets(KEY, {"born": CALENDAR, "city": LISTED})
 DATATYPES = {"age": Datatype.INTEGER, "pay": Datatype.DECIMAL, "born": Datatype.DATE}
 Row = tuple[str, ...]
 
@@ -62,13 +65,18 @@ Row = tuple[str, ...]
 def column(name: str, nodes: Sequence[MaskedColumn], kept: Iterable[str]) -> Column:
     node = next((each for each in nodes if each.column == name), None)
     role = Role.MASKED if node is not None else Role.RELEASED if name in kept else Role.UNLISTED
-    hierarchy = CALENDAR.in_plan if isinstance(node, AtLevel) else None
-    is_figure = isinstance(node, Averaged)
-    form = OutputForm(node.figure) if isinstance(node, Averaged) else None
-    decimals = {"pay": 1}.get(name, 0) if is_figure else None
+    form, distance, decimals = None, None, None
+    if isinstance(node, Averaged):
+        form, distance = OutputForm(node.figure), node.distance and Distance(node.distance)
+        decimals = {"pay": 1}.get(name, 0) if distance is None else None
+    has_hierarchy = isinstance(node, AtLevel) or distance not in (None, Distance.EQUAL)
+    hierarchy = SECRETS.hierarchies[name].in_plan if has_hierarchy else None
     datatype = DATATYPES.get(name, Datatype.STRING)
     iri = IRI(f"{TARGET}/{name}")
-    return Column(name, iri, datatype, False, role, hierarchy=hierarchy, form=form, decimals=decimals)
+    return Column(
+        name, iri, datatype, False, role, hierarchy=hierarchy, form=form, decimals=decimals,
+        distance=distance,
+    )  # fmt: skip
 
 
 def plan_of(
@@ -133,6 +141,18 @@ def read_again(plan: MaskingPlan, folder: Path) -> Masked:
     return Masked(plan, folder, [*map(tuple, published)], np.load(folder / "link.npy").tolist())
 
 
+def tampered(masked: Masked, change: Callable[[list[Row], list[int]], None]) -> Masked:
+    """The same run, as if it had written other rows; they stand in their order."""
+    rows, origins = list(masked.rows), list(masked.origins)
+    change(rows, origins)
+    pairs = sorted(zip(rows, origins, strict=True), key=lambda each: [text.encode() for text in each[0]])
+    with (masked.folder / "out" / "published").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([masked.plan.write.columns, *(row for row, _ in pairs)])
+    np.save(masked.folder / "link.npy", np.array([origin for _, origin in pairs], np.int64))
+    return read_again(masked.plan, masked.folder)
+
+
 # --- What must be published
 
 
@@ -186,6 +206,20 @@ def _plain(number: Decimal) -> str:
     text = format(number, "f")
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text in ("-0", "") else text
+
+
+def partitions(
+    values: list[Decimal], held: dict[Decimal, set[object]], k: int
+) -> list[list[list[Decimal]]]:
+    """All ways to cut values in their order into groups of k respondents."""
+    if not values:
+        return [[]]
+    return [
+        [values[:end], *rest]
+        for end in range(1, len(values) + 1)
+        if len(set().union(*(held[value] for value in values[:end]))) >= k
+        for rest in partitions(values[end:], held, k)
+    ]
 
 
 # --- Random people

@@ -74,6 +74,7 @@ CERTIFICATE_TERMS: Final[Mapping[str, str]] = MappingProxyType({
     "leastFrequency": "the number of respondents below which a value was suppressed",
     "leastRespondents": "the least number of respondents in a group whose figure is published",
     "publishedFigure": "the figure of a group that is published",
+    "distanceOfValues": "the distance by which categories were put into groups",
     "sampledShare": "the probability with which each respondent is in the published sample",
     "suppressedRecordsOf": "a column by whose rare values records were left out",
     "pseudonymName": "a column that was published as pseudonyms, beside a guarantee of others",

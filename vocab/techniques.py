@@ -14,6 +14,7 @@ from smalti.vocab.terms import (
     BOTTOM_CODE,
     BOTTOM_CODING,
     CELL_SUPPRESSION,
+    DISTANCE,
     GENERALIZATION,
     GLOBAL_RECODING,
     INCOGNITO,
@@ -78,6 +79,7 @@ TECHNIQUE_OF: Final[Mapping[IRI, str]] = MappingProxyType({
     NOISE_SCALE: NOISE_ADDITION,
     NOISE_DISTRIBUTION: NOISE_ADDITION,
     OUTPUT_FORM: MDAV,
+    DISTANCE: MDAV,
     MINIMUM_FREQUENCY: CELL_SUPPRESSION,
 })  # fmt: skip
 """What each parameter of a column is for."""

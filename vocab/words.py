@@ -198,7 +198,7 @@ ATTACKS: Final = tuple(attack.name for attack in attacks.TABLE)
 """The attacks that an audit may try."""
 
 OF_ONE_COLUMN: Final[Mapping[IRI, frozenset[str]]] = MappingProxyType({
-    IRI(SMALTI + "distance"): frozenset({"k-anonymity", "l-diversity"}),
+    IRI(SMALTI + "distance"): frozenset({"k-anonymity", "l-diversity", "masking"}),
 })  # fmt: skip
 """The words that may be for the whole output, and are for one column only by these methods."""
 
@@ -332,8 +332,8 @@ _ANONYMIZE = (
        Range.DECIMAL, limits=_INNER_SHARE, methods=frozenset({"t-closeness"}), scope=Scope.EITHER,
        implemented=True),
     _s("distance", "how far two values are apart: of t-closeness, and of a microaggregated column",
-       _EQ, Range.NAME, names=("equal", "ordered", "hierarchical"), methods=_DISTANCES, scope=Scope.EITHER,
-       implemented=True),
+       _EQ, Range.NAME, names=("equal", "ordered", "hierarchical"), methods=_DISTANCES | _MASKING,
+       scope=Scope.EITHER, implemented=True),
     _s("alpha", "the largest share of one sensitive value in a class, of (alpha,k)-anonymity", _AT_MOST,
        Range.DECIMAL, limits=_INNER_SHARE, methods=frozenset({"k-anonymity", "l-diversity", "t-closeness"}),
        scope=Scope.EITHER, needs=_SENSITIVE, implemented=True),
@@ -356,12 +356,10 @@ _ANONYMIZE = (
     _s("outputForm", "how a generalised value is written", _EQ, Range.NAME,
        names=("range", "set", "prefix", "node", "mean", "median", "mode", "medoid"),
        methods=_CLASSES | _MASKING,
-       algorithms=frozenset({"mondrian", "incognito", "mdav", "generalization", "global-recoding"}),
-       scope=Scope.EITHER, implemented=True),
+       algorithms=frozenset({"mondrian", "incognito", "mdav"}), scope=Scope.EITHER, implemented=True),
     _s("labelBounds", "whether a range's ends are values of the class, or come from public bounds and cuts",
-       _EQ, Range.NAME, names=("observed", "region"), methods=_CLASSES | _MASKING,
-       algorithms=frozenset({"mondrian", "incognito", "generalization", "global-recoding"}),
-       scope=Scope.EITHER, implemented=True),
+       _EQ, Range.NAME, names=("observed", "region"), methods=_CLASSES,
+       algorithms=frozenset({"mondrian", "incognito"}), scope=Scope.EITHER, implemented=True),
     _s("column", "the column that a parameter applies to", _EQ, Range.COLUMN, scope=Scope.COLUMN,
        implemented=True),
     _s("topCode", "the value at and above which all values are reported as one", _EQ, Range.VALUE,

@@ -163,6 +163,7 @@ class ClassGuarantee:
             self._in(LabelForm.MEANS, LabelForm.MEDIANS),
             self._in(LabelForm.REGIONS),
             self._in(LabelForm.MODES, LabelForm.MEDOIDS),
+            shows_extremes=not self.label_forms or bool(self._in(LabelForm.RANGES, LabelForm.SETS)),
         )
         return *sentences, *self._limits_of_techniques()
 
@@ -362,13 +363,15 @@ def describe_guarantee(
     return said
 
 
-def limits(
+def limits(  # noqa: PLR0913 (how columns are published)
     guarantee: Guarantee,
     sensitive: tuple[str, ...],
     released: tuple[str, ...],
     figures: tuple[str, ...] = (),
     regions: tuple[str, ...] = (),
     categories: tuple[str, ...] = (),
+    *,
+    shows_extremes: bool = True,
 ) -> tuple[str, ...]:
     """What a guarantee does not protect against, as sentences for people.
 
@@ -379,13 +382,15 @@ def limits(
         figures: the generalised columns that are published as means or medians of classes.
         regions: those that are published as ranges between public bounds and cuts.
         categories: those that are published as modes or medoids of classes.
+        shows_extremes: whether a column is published as ranges or sets of values of its classes.
     """
     sentences = [
         "somebody who knows more about a person than the quasi-identifiers",
         "releases about the same people that this one was not held together with",
         "learning that a person belongs to a group, and what holds for the whole group",
-        "learning the smallest and largest value of a class, which belong to real people",
     ]
+    if shows_extremes:
+        sentences.append("learning the smallest and largest value of a class, which belong to real people")
     judges = judges_of(guarantee.requirements)
     strongest = max((judge.strength for judge in judges if judge.limits), default=0)
     of_classes = (each for judge in judges if judge.strength == strongest for each in judge.limits)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from smalti.engine.anonymization.microaggregated import microaggregated
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import parameter_parts
 from smalti.engine.plan.plan import Column, OutputForm, Role
+from smalti.engine.techniques.microaggregated import distance_in, microaggregated
 from smalti.errors import PlanError, SmaltiError
 from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Anonymization, Comparison, Text, Where
@@ -57,7 +57,8 @@ def stated_forms(
     for column in columns:
         own = of_columns.pop(normalised_column(column.iri), None)
         if column.role is Role.QUASI_IDENTIFIER and wanted.algorithm == MDAV:
-            formed.append(microaggregated(column, own or of_all, wanted, problems))
+            distance = distance_in(wanted, column)
+            formed.append(microaggregated(column, own or of_all, distance, wanted.where, problems))
         elif column.role is not Role.QUASI_IDENTIFIER:
             problems += [_not_generalised(own[1])] if own else []
             formed.append(column)

@@ -151,8 +151,9 @@ def _of_another_type(datatype: Datatype) -> HierarchyProblem:
 
 
 def _spelled_twice(count: int) -> HierarchyProblem:
+    counted = "1 value in it is" if count == 1 else f"{count} values in it are"
     return HierarchyProblem(
-        f"{count} values in it are written twice, in different ways",
+        f"{counted} written twice, in different ways",
         "each value once",
         "remove one of each",
     )

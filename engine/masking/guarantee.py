@@ -48,9 +48,13 @@ class MaskingGuarantee:
 
     kind: ClassVar[Kind] = Kind.MASKING
     model: ClassVar[str] = terms.MASKING
-    terms: ClassVar[Mapping[str, Json]] = TERMS
     types: ClassVar[tuple[str, ...]] = ("prov:Entity", "dcat:Dataset", "odrl:Asset")
     activity: ClassVar[str] = "dpv:Transform"
+
+    @property
+    def terms(self) -> Mapping[str, Json]:
+        has_distance = any(isinstance(each, Averaged) and each.distance for each in self.masked)
+        return {name: term for name, term in TERMS.items() if name != "distance" or has_distance}
 
     @property
     def statement(self) -> str:
@@ -153,6 +157,12 @@ def limits(guarantee: MaskingGuarantee) -> tuple[str, ...]:
     sentences += [f"{name}: {said}" for name, said in NOT_COVERED.items() if name in techniques]
     if not techniques:
         sentences.append(f"{terms.ATTRIBUTE_SUPPRESSION}: {NOT_COVERED[terms.ATTRIBUTE_SUPPRESSION]}")
+    categories = [each.column for each in guarantee.masked if isinstance(each, Averaged) and each.distance]
+    if categories:
+        sentences.append(
+            "learning that somebody in a group has the value that stands for it; many of them may, or all"
+            f" ({', '.join(categories)})"
+        )
     if guarantee.unchanged:
         listed = ", ".join(guarantee.unchanged)
         sentences.append(f"whatever the unchanged columns tell or help to find out: {listed}")

@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from smalti.engine.binding.bound_columns import parameter_parts
-from smalti.engine.techniques.terms import MaskingTerms, name_of, stated_terms
+from smalti.engine.techniques.terms import MaskingTerms, stated_terms
 from smalti.errors import PlanError, SmaltiError
 from smalti.policy.decide.decision import Fact
 from smalti.policy.model.model import Anonymization
 from smalti.vocab import terms
 
-_FIGURES: Final = ("mean", "median")
 _WAY_OUT: Final = "name it in `smalti:released`, or state a parameter of a technique for it"
 
 
@@ -28,7 +26,7 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact], problems: list[Smalt
 
 
 def _meaningless(wanted: Anonymization) -> Iterator[SmaltiError]:
-    """Roles that belong to models of privacy, and forms that no technique has: no word is ignored."""
+    """Roles that belong to models of privacy: no word is ignored."""
     for word, columns in (
         ("mosaicrown:quasi-identifier", wanted.quasi_identifiers),
         ("mosaicrown:sensitive", wanted.sensitive),
@@ -39,25 +37,6 @@ def _meaningless(wanted: Anonymization) -> Iterator[SmaltiError]:
                 f"`{word}` has no meaning for masking, which promises nothing of such columns",
                 "`smalti:released`, `mosaicrown:identifier`, `smalti:pseudonym`, and parameters of columns",
                 _WAY_OUT,
-            )
-    for parameter in wanted.parameters:
-        iri, stated = parameter_parts(parameter)
-        if stated is None:
-            continue
-        if stated.operand == terms.LABEL_BOUNDS:
-            yield PlanError(
-                str(stated.where),
-                "`smalti:labelBounds` has no meaning for masking: nothing is cut",
-                "levels of a hierarchy, or intervals of a stated width",
-                "leave it out",
-            )
-        is_figure = iri is not None and name_of(stated) in _FIGURES and terms.MDAV in wanted.algorithms
-        if stated.operand == terms.OUTPUT_FORM and not is_figure:
-            yield PlanError(
-                str(stated.where),
-                "`smalti:outputForm` is stated, and is not the figure of one microaggregated column",
-                "`mean` or `median`, together with `smalti:column`, for the algorithm `mdav`",
-                "leave it out: other techniques have one form each",
             )
 
 

@@ -84,12 +84,16 @@ class RareCells:
 
 @dataclass(frozen=True, slots=True)
 class Averaged:
-    """Values are published as the mean or the median of groups of at least k respondents."""
+    """Values are published as what stands for their group of at least k respondents."""
 
     column: str
     k: int
-    figure: Literal["mean", "median"]
+    figure: Literal["mean", "median", "mode", "medoid"]
     technique: Literal["mdav"] = "mdav"
+    distance: Literal["equal", "ordered", "hierarchical"] | None = field(
+        default=None, metadata=LEFT_OUT_AT_DEFAULT
+    )
+    """By which categories are near to each other, of modes and medoids; None: numbers, as they are."""
 
 
 MaskedColumn: TypeAlias = Coded | AtLevel | Recoded | Noisy | Pseudonymized | RareCells | Averaged

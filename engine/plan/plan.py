@@ -66,6 +66,11 @@ class OutputForm(StrEnum):
     MEDOID = "medoid"
     """Categories as the one that all others of a class are nearest to."""
 
+    @property
+    def is_of_categories(self) -> bool:
+        """Whether it is one value of a class, of any datatype, that stands for the others."""
+        return self in (OutputForm.MODE, OutputForm.MEDOID)
+
 
 @dataclass(frozen=True, slots=True)
 class Region:
@@ -124,7 +129,7 @@ class Column:
     @property
     def is_published_as_categories(self) -> bool:
         """Whether each class shows one category for all of its rows."""
-        return self.form in (OutputForm.MODE, OutputForm.MEDOID)
+        return self.form is not None and self.form.is_of_categories
 
     @property
     def has_places(self) -> bool:

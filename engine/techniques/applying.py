@@ -60,7 +60,7 @@ class _Run:
             if isinstance(each, RareRecords | RareCells)
         }
         averaged = {
-            each.column: averages(each, self._plan, self._table)
+            each.column: averages(each, self._plan, self._table, self._secrets.hierarchies)
             for each in mask.columns
             if isinstance(each, Averaged)
         }

@@ -5,46 +5,44 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.ladders import Hierarchies
 from smalti.engine.plan.any_plan import PlanOfColumns
 from smalti.engine.plan.masks import Averaged
 from smalti.engine.plan.plan import RespondentColumn
+from smalti.engine.techniques.grouped_values import as_grouped
 from smalti.engine.techniques.mechanisms import Recoding, codebook_of
 from smalti.engine.techniques.values import numbers_by_value
 from smalti.errors import InternalError, PlanError
-from smalti.transforms.base import Datatype, Figure
 from smalti.transforms.masking.averaging import averaged
-from smalti.transforms.problem import MISSING, FigureAttribute, OrderedAttribute
-from smalti.transforms.values.texts import keys, unit_places
+from smalti.transforms.problem import (
+    MISSING,
+    CategoricalAttribute,
+    FigureAttribute,
+    NominalAttribute,
+)
 
 
-def averages(node: Averaged, plan: PlanOfColumns, table: StagedTable) -> Recoding:
-    """What is published in the place of each text of a column: the figure of its group.
+def averages(node: Averaged, plan: PlanOfColumns, table: StagedTable, hierarchies: Hierarchies) -> Recoding:
+    """What is published in the place of each text of a column: what stands for its group.
 
     Raises:
         PlanError: fewer respondents than k have a value.
+        DataError: a value has no place in the column's hierarchy, or that is not the one of the plan.
     """
     respondent, column = plan.read.respondent, plan.column(node.column)
     name = respondent.column if isinstance(respondent, RespondentColumn) else None
     values, respondents, rows = table.pairs(node.column, name)
     present = np.unique(values.codes[values.codes != MISSING])
     texts = values.texts.take(pa.array(present - 1))
-    book = codebook_of(column, texts)
-    if not isinstance(book.attribute, OrderedAttribute) or column.decimals is None:
-        raise InternalError("a figure was asked for of a column that has none")
-    attribute = FigureAttribute(
-        book.attribute.positions,
-        Figure(node.figure),
-        keys(book.texts, column.datatype, column.time_zone),
-        unit_places(book.texts, column.datatype),
-        column.decimals,
-        column.datatype is Datatype.DATE,
-    )
+    book = as_grouped(column, codebook_of(column, texts), hierarchies)
+    if not isinstance(book.attribute, FigureAttribute | NominalAttribute | CategoricalAttribute):
+        raise InternalError("a group was asked for of a column whose values have no distances")
     of_code = np.zeros(int(values.codes.max(initial=0)) + 1, np.int64)
     of_code[present] = book.codes
     people = None
     if respondents is not None and name is not None:
         people = numbers_by_value(plan.column(name), respondents)
-    labels = averaged(attribute, of_code[values.codes], people, rows, node.k)
+    labels = averaged(book.attribute, book.texts, of_code[values.codes], people, rows, node.k)
     if labels is None:
         raise PlanError(
             f"column `{node.column}`",

@@ -11,6 +11,7 @@ import pyarrow as pa
 from smalti.engine.backends.faults import cell, first_fault
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.ladders import column_ladders
+from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.masks import (
     AtLevel,
     Averaged,
@@ -21,15 +22,19 @@ from smalti.engine.plan.masks import (
     RareCells,
     Recoded,
 )
-from smalti.engine.plan.plan import Column, OutputForm
+from smalti.engine.plan.nodes import node_of
+from smalti.engine.plan.plan import Column
 from smalti.engine.tables.description import Source
 from smalti.engine.techniques.mechanisms import noise_of
+from smalti.engine.techniques.microaggregated import microaggregated
 from smalti.engine.techniques.terms import MaskingTerms, Said, short_word
 from smalti.errors import DataError, PlanError, SmaltiError
 from smalti.policy.model.model import Day, Instant, Number, Text, Value, Where
 from smalti.transforms.base import Datatype
+from smalti.transforms.class_models import Distance
 from smalti.transforms.masking.coding import are_apart
 from smalti.transforms.masking.recoding import equal_width
+from smalti.transforms.microaggregation.transform import MOST_COMBINATIONS
 from smalti.transforms.values.texts import (
     LEXICAL_FORMS,
     ValueFormError,
@@ -43,6 +48,7 @@ from smalti.vocab.techniques import CODING
 from smalti.vocab.terms import IRI
 
 _NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
+_FIGURES: Final = ("mean", "median")
 _DISTANCES: Final = (*_NUMBERS, Datatype.DATE)
 _ORDERED: Final = (*_DISTANCES, Datatype.DATETIME)
 _IN_WORDS: Final = {
@@ -160,14 +166,21 @@ class TechniqueBinder:
             return BoundTechnique(column, None)
         column = replace(column, hierarchy=hierarchy.in_plan)
         if self._values_fit(column):
-            texts = self._table.texts(column.name)
-            book = make_codebook(texts, column.datatype, column.time_zone, has_missing=False)
-            try:
-                column_ladders(column, book.texts, hierarchy.stated)
-            except DataError as error:
-                where = f"{self._source.description.source}, column `{column.name}`, hierarchy"
-                self._problems.append(PlanError(where, error.problem, error.expected, error.way_out))
+            self._check_places(column, hierarchy)
         return BoundTechnique(column, AtLevel(column.name, level.whole))
+
+    def _check_places(self, column: Column, hierarchy: DeclaredHierarchy) -> None:
+        """Refuse values without a place in the hierarchy of their column."""
+        try:
+            column_ladders(column, self._values_of(column), hierarchy.stated)
+        except DataError as error:
+            where = f"{self._source.description.source}, column `{column.name}`, hierarchy"
+            self._problems.append(PlanError(where, error.problem, error.expected, error.way_out))
+
+    def _values_of(self, column: Column) -> pa.Array:
+        """The different values of a column, each in one spelling."""
+        texts = self._table.texts(column.name)
+        return make_codebook(texts, column.datatype, column.time_zone, has_missing=False).texts
 
     def _recoded(self, column: Column, said: _Parameters) -> BoundTechnique:
         column, fits = self._typed(column, said, _DISTANCES)
@@ -267,14 +280,42 @@ class TechniqueBinder:
         return BoundTechnique(column, noisy)
 
     def _averaged(self, column: Column, said: _Parameters) -> BoundTechnique:
-        column, fits = self._typed(column, said, _DISTANCES)
-        if not fits or self._allowed.k is None:
+        column, first = self._inferred(column), next(iter(said.values()))
+        form, distance = (_named(said.get(word)) for word in (terms.OUTPUT_FORM, terms.DISTANCE))
+        hierarchy = self._source.description.column(column.name).hierarchy
+        is_figure = form is not None and form[0] in _FIGURES and distance is None
+        if hierarchy is not None and not is_figure:
+            column = replace(column, hierarchy=hierarchy.in_plan)
+        near = None if distance is None else (Distance(distance[0]), distance[1])
+        others = len(self._problems)
+        column = microaggregated(column, form, near, first.where, self._problems)
+        shown = column.form
+        if shown is None or len(self._problems) > others or not self._values_fit(column):
             return BoundTechnique(column, None)
-        texts, form = self._table.texts(column.name), OutputForm(said[terms.OUTPUT_FORM].name or "mean")
-        decimals = min(max(unit_places(texts, column.datatype), 0), MOST_DIGITS)
-        is_median = form is OutputForm.MEDIAN
-        node = Averaged(column.name, self._allowed.k, "median" if is_median else "mean")
-        return BoundTechnique(replace(column, form=form, decimals=decimals), node)
+        if column.hierarchy is not None and hierarchy is not None:
+            self._check_places(column, hierarchy)
+        if shown.is_of_categories:
+            self._check_few(column, first)
+        else:
+            places = unit_places(self._table.texts(column.name), column.datatype)
+            column = replace(column, decimals=min(max(places, 0), MOST_DIGITS))
+        if self._allowed.k is None:
+            return BoundTechnique(column, None)
+        fields = {"k": self._allowed.k, "figure": shown.value}
+        distance_in_plan = None if column.distance is None else column.distance.value
+        node = node_of(Averaged, {"column": column.name, **fields, "distance": distance_in_plan})
+        return BoundTechnique(column, node)
+
+    def _check_few(self, column: Column, said: Said) -> None:
+        """Refuse so many categories that comparing all with all would take too long."""
+        if column.has_places or len(self._values_of(column)) <= MOST_COMBINATIONS:
+            return
+        self._problem(
+            said.where,
+            f"the column `{column.name}` has too many different values to be grouped by their distances",
+            f"at most {MOST_COMBINATIONS:,}",
+            f"declare numbers or a list, or use `{terms.GENERALIZATION}` or `{terms.CELL_SUPPRESSION}`",
+        )
 
     def _pseudonymized(self, column: Column, said: _Parameters) -> BoundTechnique:
         del said
@@ -299,9 +340,7 @@ class TechniqueBinder:
         self, column: Column, said: _Parameters, fitting: tuple[Datatype, ...]
     ) -> tuple[Column, bool]:
         """The column with the datatype that is declared or inferred, and whether it and its values fit."""
-        if column.datatype is Datatype.STRING and self._is_undeclared(column.name):
-            inferred = infer_datatype(self._table.texts(column.name), column.time_zone)
-            column = replace(column, datatype=inferred, is_inferred=True)
+        column = self._inferred(column)
         if column.datatype in fitting:
             return column, self._values_fit(column)
         operand, first = next(iter(said.items()))
@@ -313,6 +352,13 @@ class TechniqueBinder:
             "leave it out, or correct the data or the datatype in the description",
         )
         return column, False
+
+    def _inferred(self, column: Column) -> Column:
+        """The column with the datatype that its values have, where none is declared."""
+        if column.datatype is not Datatype.STRING or not self._is_undeclared(column.name):
+            return column
+        inferred = infer_datatype(self._table.texts(column.name), column.time_zone)
+        return replace(column, datatype=inferred, is_inferred=True)
 
     def _is_undeclared(self, name: str) -> bool:
         index = self._table.contents.header.index(name)
@@ -348,6 +394,11 @@ def not_of_type(place: str, datatype: Datatype) -> tuple[str, str, str, str]:
 def normal(number: Decimal) -> Decimal:
     """The same number in one spelling, so that equal plans have equal digests."""
     return Decimal(format(number.normalize(), "f"))
+
+
+def _named(said: Said | None) -> tuple[str, Where] | None:
+    """A name that is stated, and where."""
+    return None if said is None or said.name is None else (said.name, said.where)
 
 
 def _unit(scale: Decimal, *, is_whole: bool) -> Decimal:

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from smalti.engine.binding.ladders import NO_HIERARCHIES, Hierarchies, column_ladders
-from smalti.engine.plan.hierarchies import hierarchy_of
 from smalti.engine.plan.masks import (
     AtLevel,
     Averaged,
@@ -21,6 +20,7 @@ from smalti.engine.plan.masks import (
     Recoded,
 )
 from smalti.engine.plan.plan import Column
+from smalti.engine.techniques.grouped_values import stated_hierarchy
 from smalti.errors import DataError, InternalError
 from smalti.transforms.masking.additive_noise import AdditiveNoise, Distribution
 from smalti.transforms.masking.coding import coded
@@ -85,7 +85,8 @@ def _recoded(
             return coded(texts, column.datatype, column.time_zone, top, bottom)
         case AtLevel(level=level):
             book = codebook_of(column, texts)
-            return at_level(book, _ladders(column, book, secrets), level)
+            stated = stated_hierarchy(column, secrets.hierarchies)
+            return at_level(book, column_ladders(column, book.texts, stated)[0], level)
         case Recoded(width=width, start=start):
             return intervals(codebook_of(column, texts), Fraction(width), Fraction(start))
         case Pseudonymized():
@@ -106,16 +107,3 @@ def codebook_of(column: Column, texts: pa.Array) -> Codebook:
         ValueFormError: a text is no value of the datatype.
     """
     return make_codebook(texts, column.datatype, column.time_zone, has_missing=False)
-
-
-def _ladders(column: Column, book: Codebook, secrets: Secrets) -> tuple[pa.Array, ...]:
-    if column.hierarchy is None:
-        raise InternalError("a level was asked for of a column without a hierarchy")
-    declared = hierarchy_of(column.hierarchy, secrets.hierarchies.get(column.name))
-    if declared is None:
-        raise DataError(
-            f"column `{column.name}`",
-            "its hierarchy is not that of the plan",
-            "the hierarchy that the plan was made with",
-        )
-    return column_ladders(column, book.texts, declared.stated)[0]

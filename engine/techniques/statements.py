@@ -37,6 +37,7 @@ TERMS: Final[Mapping[str, Json]] = {
     "minimum": "s:leastFrequency",
     "k": "s:leastRespondents",
     "figure": "s:publishedFigure",
+    "distance": "s:distanceOfValues",
     "samplingRate": {"@id": "s:sampledShare", "@type": "xsd:decimal"},
     "suppressedRecords": {"@id": "s:suppressedRecordsOf", "@container": "@list"},
     "suppressesColumns": "s:leavesOutColumns",
@@ -46,6 +47,12 @@ TERMS: Final[Mapping[str, Json]] = {
     "timeZone": "s:declaredTimeZone",
 }
 """What a certificate says of single techniques, alone or beside classes."""
+_FORMS: Final[Mapping[str, LabelForm]] = {
+    "mean": LabelForm.MEANS,
+    "median": LabelForm.MEDIANS,
+    "mode": LabelForm.MODES,
+    "medoid": LabelForm.MEDOIDS,
+}
 _BOTH: Final = "top- and bottom-coding"
 
 
@@ -55,7 +62,7 @@ def label_form(node: MaskedColumn) -> LabelForm | None:
         case AtLevel() | Recoded():
             return LabelForm.NODES
         case Averaged(figure=figure):
-            return LabelForm.MEANS if figure == "mean" else LabelForm.MEDIANS
+            return _FORMS[figure]
         case _:
             return None
 
@@ -94,8 +101,9 @@ def what(node: MaskedColumn) -> str:  # noqa: PLR0911 (one for each technique)
             return f"is pseudonymised (HMAC-SHA-256 under the key `{key}`)"
         case RareCells(minimum=minimum):
             return f"is missing where fewer than {minimum} respondents have its value"
-        case Averaged(k=k, figure=figure):
-            return f"is the {figure} of groups of at least {k} respondents (microaggregation)"
+        case Averaged(k=k, figure=figure, distance=distance):
+            near = f", by the distance `{distance}`" if distance is not None else ""
+            return f"is the {figure} of groups of at least {k} respondents{near} (microaggregation)"
 
 
 def noise_in_words(node: Noisy) -> str:

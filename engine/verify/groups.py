@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
+from smalti.engine.plan.hierarchies import DeclaredHierarchy, OrderedList
 from smalti.engine.plan.plan import Column
-from smalti.engine.verify.columns import TEXT, broken, pc
+from smalti.engine.verify.columns import TEXT, Codes, broken, pc
 from smalti.engine.verify.join import Check, Joined
 from smalti.engine.verify.labels import places_beside
 from smalti.engine.verify.masked_cells import canonical_texts
@@ -15,8 +16,13 @@ from smalti.engine.verify.stage import StagedColumn
 from smalti.transforms.base import Datatype
 
 
-class IsBestGrouping(Check):
-    """Values with one label are side by side, have k respondents, and the least squared error of all."""
+class IsGrouping(Check):
+    """Equal values have one label, and values with one label have k respondents.
+
+    Of numbers, and of categories that are as far apart as their places in a list, values with one label are
+    side by side, and the groups have the least squared error of all. Which groups other categories are in
+    is not judged: no partition of them is the one that must be.
+    """
 
     def __init__(
         self,
@@ -25,9 +31,15 @@ class IsBestGrouping(Check):
         original: StagedColumn,
         published: StagedColumn,
         people: tuple[Column, StagedColumn] | None,
+        hierarchy: DeclaredHierarchy | None,
     ) -> None:
         self.original = column.name
         self._column, self._k, self._people = column, k, people
+        self._list = (
+            hierarchy.stated.values
+            if hierarchy is not None and column.has_places and isinstance(hierarchy.stated, OrderedList)
+            else None
+        )
         self._before, self._after = original, published
         self._labels: dict[str, str] = {}
         self._parts: list[pa.Table] = []
@@ -57,10 +69,7 @@ class IsBestGrouping(Check):
         )
         if not pc.all(pc.equal(of_value.column("label_min"), of_value.column("label_max"))).as_py():
             raise self._broken("equal values have two figures")
-        texts = of_value.column("text_min").combine_chunks().cast(TEXT)
-        places, _ = places_beside(self._column, texts, texts.slice(0, 0))
-        order = np.argsort(places)
-        values = [_number(self._column.datatype, texts[int(place)].as_py()) for place in order]
+        order, values = self._line(of_value)
         weights = of_value.column("v_count").to_numpy()[order].tolist()
         labels = of_value.column("label_min").take(pa.array(order)).to_pylist()
         names = of_value.column("v").take(pa.array(order)).to_pylist()
@@ -70,9 +79,25 @@ class IsBestGrouping(Check):
             raise self._broken("values with one figure are not side by side")
         if any(len(set().union(*holders[begin:end])) < self._k for begin, end in groups):
             raise self._broken("a group has fewer respondents than k")
+        if values is None:
+            return
         gained = sum(_gain(values, weights, begin, end) for begin, end in groups)
         if gained != _best(values, weights, holders, self._k):
             raise self._broken("the groups do not have the least squared error")
+
+    def _line(self, of_value: pa.Table) -> tuple[Codes, list[Fraction] | None]:
+        """An order of the values, and where each is on a line; None: they are on none, and in groups."""
+        if self._list is not None:
+            place_of = {value: place for place, value in enumerate(self._list)}
+            places = np.array([place_of[value] for value in of_value.column("v").to_pylist()])
+            order = np.argsort(places)
+            return order, [Fraction(int(places[number])) for number in order]
+        if self._column.distance is not None:
+            return np.argsort(np.array(of_value.column("label_min").to_pylist(), object)), None
+        texts = of_value.column("text_min").combine_chunks().cast(TEXT)
+        places, _ = places_beside(self._column, texts, texts.slice(0, 0))
+        order = np.argsort(places)
+        return order, [_number(self._column.datatype, texts[int(place)].as_py()) for place in order]
 
     def _holders(self, table: pa.Table, names: list[str]) -> list[set[object]]:
         """By value who has it; without respondents, its rows."""
@@ -88,7 +113,7 @@ class IsBestGrouping(Check):
         return broken(
             f"column `{self.original}`",
             problem,
-            "figures of groups of neighbouring values, each of at least k respondents",
+            "figures of groups of near values, each of at least k respondents",
         )
 
 

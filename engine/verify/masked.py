@@ -18,12 +18,13 @@ from smalti.engine.plan.any_plan import PlanOfColumns
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.masks import Averaged, Mask, MaskedColumn, Noisy, RareCells
 from smalti.engine.plan.plan import Column, RespondentColumn, Write
+from smalti.engine.verify.categories import IsCategory
 from smalti.engine.verify.columns import Codes, broken, pc
 from smalti.engine.verify.count import MEMORY
 from smalti.engine.verify.csv import BLOCK
 from smalti.engine.verify.entries import Keys
 from smalti.engine.verify.figures import IsFigure
-from smalti.engine.verify.groups import IsBestGrouping
+from smalti.engine.verify.groups import IsGrouping
 from smalti.engine.verify.join import Check, Granted, IsFetched, IsKept, check_link, join, originals_at
 from smalti.engine.verify.masked_cells import (
     Collected,
@@ -87,11 +88,13 @@ def verify_masked(  # noqa: PLR0913 (what a run has)
     Contract:
         Checked   header, form and order; that each row that the plan keeps is published once, and no other;
                   that unchanged columns are unchanged; of deterministic techniques each cell exactly; that
-                  rare values are suppressed, and no others; that groups whose figures are published have k
-                  respondents, and the least squared error of all; of noise that results are multiples of
+                  rare values are suppressed, and no others; that groups of which a figure or a category is
+                  published have k respondents, and, of numbers and listed categories, the least squared
+                  error of all; of noise that results are multiples of
                   its unit between its bounds, and of uniform noise within its scale; of a sample that it
                   has all rows of a respondent, or none.
-        Not       how noise and sample were drawn; that the key is the one that was meant.
+        Not       how noise and sample were drawn; that the key is the one that was meant; that groups of
+                  categories without a list are those of MDAV.
         Cost      as `verify_run`; of suppressed and averaged columns, and of respondents of a sample, the
                   values of all rows are in memory.
 
@@ -199,9 +202,13 @@ class _Run:
         column, name = self._column(node.column), self._respondent
         people = None if name is None else (self._column(name), before[name])
         place = self.place / f"figures-{self.masked.write.columns.index(node.column)}"
-        figure = IsFigure(column, Keys([after]), before[node.column], after, people, place, MEMORY)
-        groups = IsBestGrouping(column, node.k, before[node.column], after, people)
-        return figure, groups, *(() if name is None else (IsFetched(name),))
+        compared = column, Keys([after]), before[node.column], after, people, place, MEMORY
+        hierarchy = self.hierarchies.get(node.column)
+        shown = (
+            IsCategory(*compared, hierarchy) if column.is_published_as_categories else IsFigure(*compared)
+        )
+        groups = IsGrouping(column, node.k, before[node.column], after, people, hierarchy)
+        return shown, groups, *(() if name is None else (IsFetched(name),))
 
     # --- Records
 

@@ -33,6 +33,8 @@ _DAYS: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.\.[0-9]{4}-[0-9]{2}-[0-9
 _LABEL: Final = re.compile(r"\[(?P<low>[^\[\]|]*?)\.\.(?P<high>[^\[\]|]*)\|?\]")
 _FIGURE: Final = re.compile(rf"\[~(?:{_NUMBER.pattern}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})\]", re.ASCII)
 
+_CATEGORY: Final = re.compile(r"\[~(?:\\[\\|\[\]]|[^\\|\[\]])+\]", re.DOTALL)
+
 
 def check_masked_form(
     masked: Sequence[MaskedColumn],
@@ -105,8 +107,9 @@ def _fits(node: MaskedColumn, text: str) -> bool:
             return _is_interval(text, Fraction(width), Fraction(start))
         case Noisy():
             return _is_noisy(node, text)
-        case Averaged():
-            return _FIGURE.fullmatch(text) is not None
+        case Averaged(distance=distance):
+            form = _FIGURE if distance is None else _CATEGORY
+            return form.fullmatch(text) is not None
         case AtLevel() | RareCells():
             return True
     raise InternalError("a technique that nothing verifies")

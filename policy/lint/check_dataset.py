@@ -1,6 +1,6 @@
 """Compares a policy with the description of its data, without the data."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,13 +31,16 @@ from smalti.policy.model.model import (
     Where,
 )
 from smalti.policy.model.suggest import did_you_mean
-from smalti.vocab.terms import DISTANCE, IRI, MDAV, SMALTI
+from smalti.vocab.terms import DISTANCE, IRI, MASKING, MDAV, OUTPUT_FORM, SMALTI
 from smalti.vocab.words import BY_IRI, Range
 
 _MOST: Final = 20
 """The most columns that one finding names."""
 _COLUMN: Final = IRI(SMALTI + "column")
 _OF_NUMBERS: Final = frozenset({SMALTI + "noiseScale", SMALTI + "noiseDistribution"})
+_OF_INTERVALS: Final = frozenset({SMALTI + "intervalWidth"})
+_OF_WHOLE_NUMBERS: Final = frozenset({SMALTI + "intervals"})
+_LEVEL: Final = IRI(SMALTI + "level")
 _OF_ORDERED: Final = frozenset({SMALTI + "topCode", SMALTI + "bottomCode"})
 _FIGURES: Final = frozenset({Text("mean"), Text("median")})
 _ORDERS: Final = frozenset({Operator.GT, Operator.GTEQ, Operator.LT, Operator.LTEQ})
@@ -221,8 +224,9 @@ class _Checker:
         for reference in roles:
             self.column(reference)
         self.respondent(way)
-        if way.algorithm == MDAV:
+        if MDAV in way.algorithms:
             self.microaggregation(way)
+        self.coded(way)
         named = {reference.iri for reference in roles}
         for comparison, columns in parameters_of(way.parameters):
             named |= {reference.iri for reference in (*columns, *self.lists(comparison))}
@@ -234,30 +238,48 @@ class _Checker:
             self.diagnostics.append(Diagnostic("P611", Severity.NOTE, message, way.where))
 
     def microaggregation(self, way: Anonymization) -> None:
-        stated = {
-            reference.iri: (comparison.values, comparison.where)
-            for comparison, columns in parameters_of(way.parameters)
-            for reference in columns
-            if comparison.operand == DISTANCE
-        }
-        for reference in way.quasi_identifiers:
-            column = self.columns.get(reference.iri)
-            if column is None:
-                continue
-            distance, where = stated.get(reference.iri, ((), reference.where))
-            shown = f"the column {quoted(column.name)}"
-            if Text("hierarchical") in distance and column.hierarchy is None:
-                message = f"the distance is `hierarchical`, and {shown} has no hierarchy"
-                self.error("P612", where, message, "state another distance, or declare a hierarchy")
-            listed = column.datatype in (None, *_WITH_FIGURES) or column.hierarchy == "ordered"
-            if Text("ordered") in distance and not listed:
-                message = f"the distance is `ordered`, and {shown} is a {column.datatype}"
-                help_ = "state another distance, or declare a datatype or the hierarchy `ordered`"
-                self.error("P612", where, message, help_)
-            if not distance and column.datatype == "dateTime" and column.hierarchy is None:
-                message = f"the algorithm `{MDAV}` is not for date-times yet, and {shown} is a dateTime"
-                help_ = "name it elsewhere, state its distance `equal`, or another algorithm"
-                self.error("P612", where, message, help_)
+        stated: dict[IRI, dict[IRI, Comparison]] = {}
+        for comparison, columns in parameters_of(way.parameters):
+            if comparison.operand in {DISTANCE, OUTPUT_FORM}:
+                for reference in columns:
+                    stated.setdefault(reference.iri, {})[comparison.operand] = comparison
+        places = {reference.iri: reference.where for reference in way.quasi_identifiers}
+        if way.method == MASKING:
+            places = {iri: next(iter(words.values())).where for iri, words in stated.items()}
+        for iri, where in places.items():
+            column = self.columns.get(iri)
+            if column is not None:
+                self.grouped(column, where, stated.get(iri, {}))
+
+    def grouped(self, column: ColumnFacts, where: Where, stated: Mapping[IRI, Comparison]) -> None:
+        """A microaggregated column, and what is stated for it."""
+        distance, form = (stated[word].values if word in stated else () for word in (DISTANCE, OUTPUT_FORM))
+        where = stated[DISTANCE].where if DISTANCE in stated else where
+        shown = f"the column {quoted(column.name)}"
+        if Text("hierarchical") in distance and column.hierarchy is None:
+            message = f"the distance is `hierarchical`, and {shown} has no hierarchy"
+            self.error("P612", where, message, "state another distance, or declare a hierarchy")
+        listed = column.datatype in (None, *_WITH_FIGURES) or column.hierarchy == "ordered"
+        if Text("ordered") in distance and not listed:
+            message = f"the distance is `ordered`, and {shown} is a {column.datatype}"
+            help_ = "state another distance, or declare a datatype or the hierarchy `ordered`"
+            self.error("P612", where, message, help_)
+        is_date_time = column.datatype == "dateTime" and column.hierarchy is None
+        if not distance and is_date_time and _FIGURES.isdisjoint(form):
+            message = f"the algorithm `{MDAV}` is not for date-times yet, and {shown} is a dateTime"
+            help_ = "name it elsewhere, state its distance `equal`, or another algorithm"
+            self.error("P612", where, message, help_)
+
+    def coded(self, way: Anonymization) -> None:
+        """Coded quasi-identifiers: their ranges may be open, and nodes of a hierarchy may not."""
+        grouped = {reference.iri for reference in way.quasi_identifiers}
+        for comparison, columns in parameters_of(way.parameters):
+            for iri in {reference.iri for reference in columns} & grouped & self.columns.keys():
+                if comparison.operand in _OF_ORDERED and self.columns[iri].hierarchy is not None:
+                    shown = quoted(self.columns[iri].name)
+                    message = f"the column {shown} is coded, and is published as nodes of its hierarchy"
+                    help_ = "leave out the code, or the hierarchy in the description"
+                    self.error("P612", comparison.where, message, help_)
 
     def lists(self, comparison: Comparison) -> tuple[ColumnReference, ...]:
         """The columns that a parameter itself lists; they must exist."""
@@ -271,12 +293,18 @@ class _Checker:
 
     def parameter(self, comparison: Comparison, reference: ColumnReference) -> None:
         column = self.column(reference)
+        if column is not None and comparison.operand == _LEVEL and column.hierarchy is None:
+            message = f"`level` is of a hierarchy, and the column {quoted(column.name)} has none"
+            help_ = "declare `smalti:hierarchy` in the description, or leave it out"
+            self.error("P612", comparison.where, message, help_)
         if column is None or column.datatype is None:
             return
         if comparison.operand in _OF_NUMBERS:
             fitting, wanted = _NUMBERS, "numbers"
-        elif not _FIGURES.isdisjoint(comparison.values):
+        elif not _FIGURES.isdisjoint(comparison.values) or comparison.operand in _OF_INTERVALS:
             fitting, wanted = _WITH_FIGURES, "numbers and dates"
+        elif comparison.operand in _OF_WHOLE_NUMBERS:
+            fitting, wanted = frozenset({"integer"}), "whole numbers"
         elif comparison.operand in _OF_ORDERED:
             fitting, wanted = ORDERED, "values with an order"
         else:

@@ -86,7 +86,7 @@ _GROUPED: Final = frozenset({"histogram", "contingency"})
 _CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
 _OF_MASKING: Final[Mapping[str, tuple[tuple[IRI, ...], ...]]] = {
     GLOBAL_RECODING: ((INTERVAL_WIDTH, INTERVALS),),
-    MDAV: ((K,), (OUTPUT_FORM,)),
+    MDAV: ((K,), (OUTPUT_FORM, DISTANCE)),
     PSEUDONYMIZATION: ((PSEUDONYM,),),
 }
 """What single techniques require beside `ALGORITHM_NEEDS` where nothing else does: one of some operands.
@@ -218,7 +218,8 @@ def _check_distances(refinements: Refinements, scope: Scope) -> None:
             scope.findings.error("P423", refinement.place, message, help_)
         elif refinement.column is None or (grouped and refinement.column.iri not in grouped):
             message = f"{shown} is of one column that is microaggregated, and here of none"
-            help_ = "write it together with `smalti:column`, a `quasi-identifier`"
+            role = "" if refinements.method == MASKING else ", a `quasi-identifier`"
+            help_ = f"write it together with `smalti:column`{role}"
             scope.findings.error("P423", refinement.place, message, help_)
 
 

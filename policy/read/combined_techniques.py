@@ -9,13 +9,14 @@ from smalti.policy.model.model import Day, Instant, Number, Value
 from smalti.policy.read.columns import Column
 from smalti.policy.read.stated_refinements import Refinement, Refinements
 from smalti.policy.read.values import Scope
-from smalti.vocab.techniques import BESIDE, CLASS_MAKERS, MODELS_BESIDE, TECHNIQUE_OF
+from smalti.vocab.techniques import BESIDE, CLASS_MAKERS, CODING, MODELS_BESIDE, TECHNIQUE_OF
 from smalti.vocab.terms import (
     ALGORITHM,
     BOTTOM_CODE,
     CHARGED_METHODS,
     INCOGNITO,
     IRI,
+    LABEL_BOUNDS,
     MASKING,
     MDAV,
     MINIMUM_FREQUENCY,
@@ -38,6 +39,8 @@ _INSTEAD: Final[Mapping[str, str]] = {
     " records whose classes would be too small",
 }
 """What stands in the place of a technique beside classes."""
+_REPRESENTATIVES: Final = frozenset({"mean", "median", "mode", "medoid"})
+"""What may stand for the groups of one microaggregated column."""
 _NOISY: Final = (
     "what the noise makes would count as different values: leave it out of `mosaicrown:sensitive`, code"
     " the values, or publish them as they are"
@@ -125,7 +128,11 @@ def check_techniques(refinements: Refinements, scope: Scope) -> None:
         elif techniques:
             ((name, column),) = techniques.items()
             _check_role(name, column, roles.get(iri), refinements, scope)
+            if name == CODING and roles.get(iri) == QUASI_IDENTIFIER:
+                _check_open_ranges(column, refinements, scope)
         _check_thresholds(parameters, scope)
+    if refinements.method == MASKING:
+        _check_forms_of_masking(refinements, scope)
 
 
 def _by_column(refinements: Refinements) -> Mapping[IRI, list[Refinement]]:
@@ -140,15 +147,15 @@ def _techniques(parameters: Iterable[Refinement], refinements: Refinements) -> I
     """The techniques of one column that the action names, each with the column as it is written there."""
     for refinement in parameters:
         name, word = TECHNIQUE_OF[refinement.operand], refinement.word
-        if word is None or word.algorithms.isdisjoint(refinements.algorithms):
+        if word is None or (word.algorithms and word.algorithms.isdisjoint(refinements.algorithms)):
             continue
         is_of_records = (
             refinement.operand == MINIMUM_FREQUENCY and RECORD_SUPPRESSION in refinements.algorithms
         )
-        is_form = refinement.operand == OUTPUT_FORM and (
+        is_of_classes = name == MDAV and (
             refinements.method != MASKING or MDAV not in refinements.algorithms
         )
-        if refinement.column is not None and not is_of_records and not is_form:
+        if refinement.column is not None and not is_of_records and not is_of_classes:
             yield name, refinement.column
 
 
@@ -161,6 +168,44 @@ def _check_role(
         message = f"the column {quoted(column.written)} is `{BY_IRI[role].name}`, and has `{name}`"
         help_ = _NOISY if (name, role) == (NOISE_ADDITION, SENSITIVE) else "keep one of them"
         scope.findings.error("P407", column.place, message, help_)
+
+
+def _check_open_ranges(column: Column, refinements: Refinements, scope: Scope) -> None:
+    """Coded quasi-identifiers are published as ranges that may be open, which no other labels are."""
+    if refinements.method not in MODELS_BESIDE:
+        return
+    shown = f"the column {quoted(column.written)} is coded"
+    for operand, fitting in ((OUTPUT_FORM, "range"), (LABEL_BOUNDS, "observed")):
+        stated = _stated(operand, column, refinements)
+        if stated is not None and stated.names != {fitting}:
+            message = f"{shown}, and {quoted(stated.shown)} states labels without an open end"
+            way_out = f"write `{fitting}` for it, or leave out one of the two"
+            scope.findings.error("P407", stated.value_place, message, way_out)
+    for name in sorted({INCOGNITO, MDAV} & set(refinements.algorithms)):
+        message = f"{shown}, and the algorithm `{name}` makes no labels with an open end"
+        help_ = f"leave out the code, or write the algorithm `{MONDRIAN}`"
+        scope.findings.error("P407", column.place, message, help_)
+
+
+def _stated(operand: IRI, column: Column, refinements: Refinements) -> Refinement | None:
+    """What is stated for a column, or else for all of them."""
+    stated = [each for each in refinements.by_key.values() if each.operand == operand]
+    own, name = None, normalised_column(column.iri)
+    for refinement in stated:
+        if refinement.column is not None and normalised_column(refinement.column.iri) == name:
+            own = refinement
+    return own or next((each for each in stated if each.column is None), None)
+
+
+def _check_forms_of_masking(refinements: Refinements, scope: Scope) -> None:
+    """An output form is what stands for groups of one column: no other technique has a choice."""
+    for refinement in refinements.by_key.values():
+        is_of_groups = refinement.column is not None and refinement.names <= _REPRESENTATIVES
+        if refinement.operand == OUTPUT_FORM and MDAV in refinements.algorithms and not is_of_groups:
+            message = f"{quoted(refinement.shown)} is not what stands for groups of one column"
+            help_ = f"write {listed_names(_REPRESENTATIVES)} together with `smalti:column`, or leave it out"
+            place = refinement.place if refinement.column is None else refinement.value_place
+            scope.findings.error("P423", place, message, help_)
 
 
 def _report(column: Column, what: str, scope: Scope) -> None:

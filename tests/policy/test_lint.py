@@ -456,6 +456,35 @@ def test_microaggregation_has_no_ends_to_note_and_distances_that_fit_columns() -
     assert errors(check_dataset(ranged, facts)) == []
 
 
+@pytest.mark.parametrize(
+    ("word", "value", "name", "found"),
+    [
+        ("intervalWidth", number(5), "city", True), ("intervals", number(5), "seen", True),
+        ("intervalWidth", number(5), "age", False), ("level", number(1), "city", True),
+        ("level", number(1), "size", False), ("distance", Text("hierarchical"), "city", True),
+        ("distance", Text("hierarchical"), "size", False), ("outputForm", Text("mean"), "city", True),
+        ("outputForm", Text("mode"), "city", False), ("topCode", Text("x"), "city", True),
+    ],
+)  # fmt: skip
+def test_techniques_that_a_described_column_cannot_have(
+    word: str, value: Number | Text, name: str, found: bool
+) -> None:
+    listed = ColumnFacts("size", datatype="string", hierarchy="ordered")
+    stated = anonymizing(
+        method="masking", algorithm="mdav", quasi_identifiers=(), sensitive=(), k=None, l=None,
+        parameters=(parameter(word, value, name),),
+    )  # fmt: skip
+    facts = replace(FACTS, columns=(*COLUMNS, listed))
+    assert errors(check_dataset(stated, facts)) == ([("P612", 31)] if found else [])
+
+
+def test_a_coded_column_whose_labels_are_nodes() -> None:
+    facts = replace(FACTS, columns=(*COLUMNS, ColumnFacts("on", datatype="date", hierarchy="dates")))
+    code = parameter("topCode", Day(date(2000, 1, 1)), "on")
+    asked = anonymizing(quasi_identifiers=(column("on"),), parameters=(code,))
+    assert errors(check_dataset(asked, facts)) == [("P612", 31)]
+
+
 def test_a_key_that_is_published() -> None:
     keyed = {"sensitive": (column("id", 26),), "identifiers": ()}
     assert shown(lint(anonymizing(**keyed), FACTS)) == [("P606", 26), ("P609", 26)]

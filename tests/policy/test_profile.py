@@ -204,9 +204,39 @@ def test_microaggregation_of_a_column_needs_k_and_a_figure() -> None:
     assert errors(anonymize([*wanted, K_OF_TEN])) == [("P411", "mdav")]
     assert errors(anonymize([*wanted, of_column("Age", s("outputForm", "mean"))])) == [("P411", "mdav")]
     assert errors(anonymize([*wanted, K_OF_TEN, of_column("Age", s("outputForm", "mean"))])) == []
+    assert errors(anonymize([*wanted, K_OF_TEN, of_column("Age", s("distance", "equal"))])) == []
+    assert errors(anonymize([*wanted, K_OF_TEN, s("distance", "equal")])) == [("P423", "smalti:distance")]
+    both = [s("algorithm", ["mdav", "top-coding"], "isAllOf"), of_column("Age", s("topCode", 5))]
+    near = of_column("Age", s("distance", "equal"))
+    assert [code for code, _ in errors(anonymize([method("masking"), *both, K_OF_TEN, near]))] == ["P407"]
     assert errors(anonymize([method("masking"), s("algorithm", "pseudonymization")])) == [
         ("P411", "pseudonymization")
     ]
+
+
+def test_forms_that_no_technique_has_and_labels_that_no_code_leaves_open() -> None:
+    masking = [method("masking"), s("algorithm", "mdav"), K_OF_TEN]
+    assert errors(anonymize([*masking, of_column("Age", s("outputForm", "range"))])) == [("P423", "range")]
+    of_all = errors(
+        anonymize([*masking, s("outputForm", "mean"), of_column("Age", s("distance", "equal"))])
+    )
+    assert of_all == [("P423", "smalti:outputForm")]
+    levels = [method("masking"), s("algorithm", "generalization"), of_column("Age", s("level", 1))]
+    for word, value in (("outputForm", "node"), ("labelBounds", "observed")):
+        found = errors(anonymize([*levels, of_column("Age", s(word, value))]))
+        assert found == [("P423", f"smalti:{word}")]
+    ages = refinement("mosaicrown:quasi-identifier", "isAllOf", ["Age"])
+    classes = [method("k-anonymity"), K_OF_TEN, ages, of_column("Age", s("topCode", 90))]
+    beside = [*classes, s("algorithm", ["mondrian", "top-coding"], "isAllOf")]
+    assert errors(anonymize(beside)) == []
+    for word, value in (("outputForm", "mean"), ("outputForm", "prefix"), ("labelBounds", "region")):
+        for stated in (s(word, value), of_column("Age", s(word, value))):
+            assert errors(anonymize([*beside, stated])) == [("P407", value)]
+    own = [s("outputForm", "mean"), of_column("Age", s("outputForm", "range"))]
+    assert errors(anonymize([*beside, *own])) == []
+    for maker in ("incognito", "mdav"):
+        named = s("algorithm", [maker, "top-coding"], "isAllOf")
+        assert [code for code, _ in errors(anonymize([*classes, named]))] == ["P407"]
 
 
 def test_presence_needs_a_bound() -> None:

@@ -161,8 +161,9 @@ def _ambiguous(encoded: Sequence[pa.DictionaryArray], numbers: Sequence[Integers
 
 def uncovered(count: int) -> HierarchyProblem:
     """The problem that so many values of the column have no place."""
+    counted = "1 value of the column has" if count == 1 else f"{count} values of the column have"
     return HierarchyProblem(
-        f"{count} values of the column have no place in it",
+        f"{counted} no place in it",
         "a place for each value of the column",
         "add them to the hierarchy, or correct the data",
     )

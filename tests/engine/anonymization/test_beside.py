@@ -1,11 +1,12 @@
 """Single techniques beside classes: what is published and promised, and what the verifier refuses."""
 
 import csv
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ from smalti.engine.verify.verifier import Original, Output, Verification, verify
 from smalti.errors import GuaranteeError
 from smalti.transforms import transform_class
 from smalti.transforms.base import Asked, Datatype
+from smalti.transforms.class_models import ClassModels, Diversity
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
@@ -182,6 +184,74 @@ def test_classes_of_masked_rows_are_what_a_reader_counts(
     for members in classes.values():
         assert len(members) >= 2
         assert len(set().union(*members.values())) >= 2
+
+
+LOOSE = {
+    "t-closeness": ClassModels(t=Fraction(99, 100)),
+    "l-diversity": ClassModels(Diversity.RECURSIVE, c=Fraction(100)),
+}
+STRICT = {
+    "t-closeness": [ClassModels(t=Fraction(n, 10)) for n in (1, 2, 4, 6)],
+    "l-diversity": [
+        ClassModels(Diversity.RECURSIVE, c=c) for c in (Fraction(1), Fraction(3, 2), Fraction(3))
+    ],
+}
+
+
+def of_models(plan: Plan, method: str, models: ClassModels) -> Plan:
+    """The same plan with another promise about its sensitive column."""
+    size = 1 if method == "t-closeness" else 2
+    asked = Asked(2, size, ("age",), ("pay",), models=models)
+    return replace(plan, apply=Apply(transform_class(method, "mondrian").of(asked)))
+
+
+def meets(method: str, models: ClassModels, held: list[Fraction], whole: list[Fraction]) -> bool:
+    """Whether the weights of a class, by value, meet a model; in plain fractions."""
+    size = sum(held)
+    if method == "t-closeness":
+        far = sum(abs(own / size - all_ / sum(whole)) for own, all_ in zip(held, whole, strict=True)) / 2
+        return models.t is not None and far <= models.t
+    first, *others = sorted(held, reverse=True)
+    return models.c is not None and first < models.c * sum(others)
+
+
+@settings(
+    max_examples=examples(20, full=400),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(people(least=6), st.sampled_from(SENSITIVE), st.sampled_from([*LOOSE]), st.data())
+def test_t_and_recursive_diversity_are_counted_on_what_is_published(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[Row],
+    pay: Coded | Recoded | RareCells,
+    method: str,
+    data: st.DataObject,
+) -> None:
+    """Each respondent weighs 1, spread over all its rows; the verifier says what a plain count says."""
+    roles = {"age": Role.QUASI_IDENTIFIER, "pay": Role.SENSITIVE}
+    plan = of_models(plan_of(Mask((pay,)), roles), method, LOOSE[method])
+    try:
+        run = made(LOCAL, rows, plan, tmp_path_factory.mktemp("models"))
+    except GuaranteeError:
+        return
+    run.verified()
+    rows_of = Counter(row[0] for row in rows)
+    weights: dict[str, dict[object, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    for (age, shown), origin in zip(run.rows, run.origins, strict=True):
+        assert shown == expected_cell(pay, rows[origin][2], rows, False)
+        weights[age][by_value(shown)] += Fraction(1, rows_of[rows[origin][0]])
+    values = {value for held in weights.values() for value in held}
+    by_class = [[held[value] for value in values] for held in weights.values()]
+    whole = [sum(held) for held in zip(*by_class, strict=True)]
+    assert all(meets(method, LOOSE[method], held, whole) for held in by_class)  # type: ignore[arg-type]
+    models = data.draw(st.sampled_from(STRICT[method]))
+    stricter = replace(run, plan=of_models(plan, method, models))
+    if all(meets(method, models, held, whole) for held in by_class):  # type: ignore[arg-type]
+        stricter.verified()
+    else:
+        with pytest.raises(GuaranteeError):
+            stricter.verified()
 
 
 def test_a_sensitive_value_counts_as_it_is_published(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from masking_world import (
     mask_rows,
     nodes,
     noisy,
+    partitions,
     people,
     plan_of,
 )
@@ -89,20 +90,6 @@ def test_deterministic_techniques_give_what_the_checker_says(
         for name, node in ((node.column, node) for node in chosen)
     }
     assert dict(counted.changed) == changed
-
-
-def partitions(
-    values: list[Decimal], held: dict[Decimal, set[object]], k: int
-) -> list[list[list[Decimal]]]:
-    """All ways to cut values in their order into groups of k respondents."""
-    if not values:
-        return [[]]
-    return [
-        [values[:end], *rest]
-        for end in range(1, len(values) + 1)
-        if len(set().union(*(held[value] for value in values[:end]))) >= k
-        for rest in partitions(values[end:], held, k)
-    ]
 
 
 @settings(max_examples=examples(15), suppress_health_check=SLOW, deadline=None)
@@ -186,6 +173,11 @@ MASKS = (
     Mask((Coded("age", "90", "18", "top- and bottom-coding"), Recoded("pay", Decimal("2.5"), "0"))),
     Mask((AtLevel("born", 1),), rare_records=(RareRecords("city", 4), RareRecords("pay", 2))),
     Mask((noisy(),), Decimal("0.5")),
+    Mask((
+        Averaged("age", 3, "mode", distance="equal"),
+        Averaged("born", 3, "medoid", distance="hierarchical"),
+        Averaged("city", 3, "medoid", distance="ordered"),
+    )),
 )  # fmt: skip
 
 

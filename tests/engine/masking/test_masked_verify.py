@@ -1,6 +1,5 @@
 """The verifier refuses masked tables that are other than the plan says."""
 
-import csv
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from masking_world import KEY, SECRETS, Masked, Row, mask_rows, noisy, plan_of, read_again
+from masking_world import KEY, SECRETS, Row, mask_rows, noisy, plan_of, tampered
 from stub_sampler import StubSampler
 
 from smalti.engine.backends.local import LocalBackend
@@ -31,18 +30,6 @@ ROWS: list[Row] = [
     (f"p{n // 2}", str(18 + 3 * n), f"{n}.5", f"19{20 + 2 * n}-05-01", "Rome" if n < 17 else f"c{n}")
     for n in range(20)
 ]
-
-
-def tampered(masked: Masked, change: Callable[[list[Row], list[int]], None]) -> Masked:
-    """The same run, as if it had written other rows; they stand in their order."""
-    rows, origins = list(masked.rows), list(masked.origins)
-    change(rows, origins)
-    pairs = sorted(zip(rows, origins, strict=True), key=lambda each: [text.encode() for text in each[0]])
-    with (masked.folder / "out" / "published").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([masked.plan.write.columns, *(row for row, _ in pairs)])
-    np.save(masked.folder / "link.npy", np.array([origin for _, origin in pairs], np.int64))
-    return read_again(masked.plan, masked.folder)
 
 
 def other_cell(place: int, column: int, text: str) -> Callable[[list[Row], list[int]], None]:

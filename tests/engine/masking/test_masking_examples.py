@@ -1,6 +1,7 @@
 """The example policies of single techniques run, and their outputs are verified with the data."""
 
 import csv
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +31,12 @@ RUNS: dict[str, tuple[str, str, Callable[[Rows], bool]]] = {
     "patients-masked.yaml": (
         PATIENTS, "patients.csv-metadata.json",
         lambda rows: len(rows) == 14 and all(row["ZIP"][3:] == "**" for row in rows),
+    ),
+    "patients-categories.yaml": (
+        PATIENTS, "patients.csv-metadata.json",
+        lambda rows: len(rows) == 17
+        and min(Counter(row["ZIP"] for row in rows).values()) >= 3
+        and min(Counter(row["Disease"] for row in rows).values()) >= 3,
     ),
     "visits-pseudonyms.yaml": (
         VISITS, "visits.csv", lambda rows: all(len(row["Name"]) == 64 for row in rows)

@@ -401,6 +401,14 @@ BAD: dict[str, tuple[list[Refinement], str]] = {
         [WHO, algorithm("mdav"), {"leftOperand": "mosaicrown:k", "operator": "eq", "rightOperand": 16},
          of("age", word("outputForm", "mean"))], "fewer respondents than k",
     ),
+    "a mean of texts": (
+        [WHO, algorithm("mdav"), {"leftOperand": "mosaicrown:k", "operator": "eq", "rightOperand": 3},
+         of("city", word("outputForm", "mean"))], "the output form of `city` is `mean`",
+    ),
+    "a distance along no hierarchy": (
+        [WHO, algorithm("mdav"), {"leftOperand": "mosaicrown:k", "operator": "eq", "rightOperand": 3},
+         of("city", word("distance", "hierarchical"))], "the distance is `hierarchical`",
+    ),
     "intervals that do not fit": (
         [WHO, algorithm("global-recoding"), of("age", word("intervals", 7))], "cannot be divided"
     ),

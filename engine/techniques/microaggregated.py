@@ -1,7 +1,7 @@
 """How a policy wants columns to be microaggregated: by which distance, and what stands for a class."""
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from smalti.engine.binding.bound_columns import parameter_parts
 from smalti.engine.plan.hierarchies import OrderedList
@@ -23,28 +23,36 @@ _NEEDS: Final = {
 """By distance, the columns that have it; any column has the other one."""
 
 
+StatedDistance: TypeAlias = tuple[Distance, Where] | None
+"""What a policy states for a column, and where; None: nothing."""
+
+
 def microaggregated(
-    column: Column, form: tuple[str, Where] | None, wanted: Anonymization, problems: list[SmaltiError]
+    column: Column,
+    form: tuple[str, Where] | None,
+    stated: StatedDistance,
+    where: Where,
+    problems: list[SmaltiError],
 ) -> Column:
-    """A quasi-identifier as it is grouped, and as what stands for each class.
+    """A column as it is grouped, and as what stands for each group.
 
     Numbers and dates are apart as they are, unless the policy states otherwise; texts as their places in
     the list or the hierarchy that the description declares, and where it declares none, all alike.
 
     Args:
-        column: of the plan.
+        column: of the plan, with the hierarchy that the description declares.
         form: what the policy states for it, and where; None: nothing.
-        wanted: by the policy.
+        stated: the distance of the column.
+        where: the action is.
         problems: takes a `PlanError` for each word that does not fit the column.
     """
-    stated = _distance(column, wanted)
     possible = _distances_of(column)
     if not possible and stated is None:
         problems.append(
             PlanError(
-                str(wanted.where),
+                str(where),
                 f"microaggregation of date-times is not implemented yet: `{column.name}`",
-                "dates, numbers or texts under `mosaicrown:quasi-identifier`",
+                "dates, numbers or texts",
                 f"state the distance `{Distance.EQUAL}` or declare a hierarchy for `{column.name}`, name it"
                 " elsewhere in the policy, or state another `smalti:algorithm`",
             )
@@ -84,8 +92,8 @@ def _distances_of(column: Column) -> tuple[Distance, ...]:
     return (Distance.HIERARCHICAL, Distance.ORDERED) if has_figures else (Distance.HIERARCHICAL,)
 
 
-def _distance(column: Column, wanted: Anonymization) -> tuple[Distance, Where] | None:
-    """What the policy states for this column, and where."""
+def distance_in(wanted: Anonymization, column: Column) -> StatedDistance:
+    """The distance that a policy states for a column."""
     for parameter in wanted.parameters:
         iri, stated = parameter_parts(parameter)
         match stated:
