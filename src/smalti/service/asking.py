@@ -6,6 +6,7 @@ The roles of an operation are looked at here, and nowhere else.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -105,8 +106,12 @@ class Asking:
 
     def read(self, name: str, **parts: Any) -> Json:
         """The same as `ask`, of an operation that answers by an object of JSON."""
-        answer = self.ask(name, **parts)
-        document: Json = json.loads(answer.content) if isinstance(answer.content, bytes) else {}
+        return self.document(self.ask(name, **parts))
+
+    def document(self, answer: Answer) -> Json:
+        """The object of JSON that an answer is, or its file has."""
+        content = answer.content.read_bytes() if isinstance(answer.content, Path) else answer.content
+        document: Json = json.loads(content) if isinstance(content, bytes) else {}
         return document
 
     def items(self, name: str, *, most: int = 1000, **query: object) -> list[Json]:

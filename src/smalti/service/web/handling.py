@@ -103,11 +103,21 @@ class PageEndpoint:
         uploads = self._site.service.uploads
         visit = await run_in_threadpool(self._recognised, visit)
 
-        def admit(form: Form) -> None:
-            if self._page.admits is not None:
-                self._page.admits(replace(visit, form=form))
+        begun = [visit]
 
-        form, upload = await receive_form(request, uploads, admit)
+        def admit(form: Form) -> None:
+            begun[:] = [replace(visit, form=form)]
+            if self._page.admits is not None:
+                self._page.admits(begun[0])
+
+        try:
+            form, upload = await receive_form(request, uploads, admit)
+        except Exception as error:
+            refusal = refusal_of(error)
+            if self._page.refuses is None or refusal.status >= 500:
+                raise
+            shown = self._page.refuses(begun[0], refusal)
+            return await run_in_threadpool(self._sent, request, visit.asking.asker, shown)
         try:
             received = replace(visit, form=form, upload=upload)
             return await run_in_threadpool(self._handled, request, received)

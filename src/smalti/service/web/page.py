@@ -119,6 +119,8 @@ class Page:
     admits: Callable[[Visit], None] | None = None
     """Of a form with a file: called before the file is received, with the fields before it, and the name
     of the file as `file`; raises what refuses it."""
+    refuses: Callable[[Visit, RefusedError], Response] | None = None
+    """Of a form with a file: the page of what refuses it while it is received."""
 
     @property
     def is_for_anybody(self) -> bool:

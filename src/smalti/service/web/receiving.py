@@ -78,7 +78,7 @@ async def receive_form(
         await run_in_threadpool(admit, parts.form())
         upload = await uploads.receive(parts.file_chunks(chunks, uploads.limit), None, "")
         return parts.form(), upload
-    except RefusedError:
+    except Exception:
         await _drain(chunks)
         raise
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -97,5 +98,7 @@ def _environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {"short": short, "moment": moment, "size": size, "thousands": "{:,}".format}
-    environment.globals |= {"asset": asset, "link": link, "home": HOME}
+    environment.filters["pair"] = lambda name: (name, name)
+    environment.filters["zipped"] = lambda names, others: list(zip(names, others, strict=True))
+    environment.globals |= {"asset": asset, "link": link, "home": HOME, "once": secrets.token_urlsafe}
     return environment

@@ -9,13 +9,13 @@ from starlette.routing import BaseRoute, Route
 
 from smalti.service.operations import AnyOperation
 from smalti.service.state import Service
-from smalti.service.web import entrance, home
+from smalti.service.web import budgets, data, entrance, home, jobs, outputs, policies
 from smalti.service.web.handling import HEADERS, PageEndpoint, Site
 from smalti.service.web.page import HOME, Entry, Page
 from smalti.service.web.rendering import STATIC, static_file
 from smalti.service.web.sessions import Sessions
 
-_MODULES: Final = (entrance, home)
+_MODULES: Final = (entrance, home, data, policies, outputs, budgets, jobs)
 PAGES: Final[tuple[Page, ...]] = (
     *(page for module in _MODULES for page in module.PAGES), home.ELSEWHERE,
 )  # fmt: skip
@@ -36,7 +36,7 @@ def routes_of(service: Service, operations: Iterable[AnyOperation]) -> list[Base
         for page in PAGES
     ]
     files = [Route(f"{HOME}static/{name}", _static(name), methods=["GET"]) for name in STATIC]
-    return [*pages, *files, Route(HOME.rstrip("/"), _enter, methods=["GET"])]
+    return [*files, *pages, Route(HOME.rstrip("/"), _enter, methods=["GET"])]
 
 
 def wants_page(request: Request) -> bool:
