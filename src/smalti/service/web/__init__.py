@@ -7,9 +7,10 @@ A page is a function and a template. To add one:
    It gets everything by `visit.asking`: `read("listData")` is the answer of that operation, for this party
    and as over HTTP. It never opens the registry, and looks at no role: the operation does. What no
    operation answers yet becomes one, in `routes/`.
-2. Name it in the module's `PAGES`, with the roles of the operations that it asks for; where it belongs into
-   the navigation, add an `Entry` to its `ENTRIES`; what the first page says of the subject are the
-   cards of a function in `home`. A new module goes into the tuple in `site`.
+2. Name it in the module's `PAGES`, with the roles of the operations that it asks for. Where it belongs into
+   the navigation, add an `Entry` to its `ENTRIES`; the group begins with a digit, which orders the groups.
+   What the first page says of the subject are the cards of a function in `home`. A new module goes into the
+   tuple in `site`.
 3. Write the template below `templates/`: it extends `base.html`, fills the blocks `title` and `main`, and
    takes `field`, `problems`, `named` and `empty` from `parts.html`. All inserted texts are escaped. A form
    is sent by POST to an address of the same path; `Form` has what was sent. Styles and scripts stand in

@@ -135,6 +135,8 @@ class Entry:
     label: str
     path: str
     roles: frozenset[Role]
+    also: str = ""
+    """The first part of the paths of its other pages, where it is not its own path."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """An owner's policies: written and checked, put in force, replaced, tried out, revoked."""
 
+import json
 from collections.abc import Iterator
 from typing import Final
 
@@ -133,7 +134,8 @@ def show(visit: Visit) -> Response:
 def show_replacement(visit: Visit) -> Response:
     """The text of a policy, to be changed."""
     policy, tag = _read(visit)
-    return _editor(visit, policy.get("document", ""), _writing_of(policy["name"]), replaced=(policy, tag))
+    writing = _writing_of(policy["name"])
+    return _editor(visit, _laid_out(policy.get("document", ""), writing), writing, replaced=(policy, tag))
 
 
 def replace(visit: Visit) -> Response:
@@ -268,6 +270,16 @@ def _writing_of(name: str) -> str:
     return TURTLE if name.endswith(".ttl") else JSON_LD
 
 
+def _laid_out(document: str, writing: str) -> str:
+    """A document of one line of JSON as people read it; any other as it is."""
+    if writing != JSON_LD or "\n" in document.strip():
+        return document
+    try:
+        return json.dumps(json.loads(document), indent=2, ensure_ascii=False)
+    except ValueError:
+        return document
+
+
 def _body(form: Form) -> RawBody:
     return RawBody(form.raw("text").encode("utf-8", "replace"), _writing(form))
 
@@ -324,7 +336,7 @@ def sweep_chart(points: list[Json]) -> object:
     return marked_lines(lines, x="average risk, %", y="lost, %")
 
 
-ENTRIES: Final = (Entry("1As owner", "My policies", "policies", READERS),)
+ENTRIES: Final = (Entry("1As owner", "My policies", "policies", READERS, also="policy"),)
 PAGES: Final = (
     Page(method="GET", path="policies", name="showPolicies", roles=READERS, handler=show_all),
     Page(method="GET", path="policies/begin", name="beginPolicy", roles=PARTIES, handler=begin),
