@@ -41,7 +41,7 @@ TF := $(TF_VENV)/.smalti-tf
 CROSS := $(CROSS_VENV)/.smalti-cross
 INSTALLED := $(VENV)/.smalti-installed
 
-.PHONY: help demo serve test test-full test-tf test-cross fuzz lint docs lock generate bench clean
+.PHONY: help demo serve screenshots test test-full test-tf test-cross fuzz lint docs lock generate bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,9 @@ demo: $(INSTALLED) ## set everything up and run the main job; no Java, no root
 
 serve: $(INSTALLED) $(SERVICE) ## set everything up, fill a registry with the example data, and serve it on this machine
 	@$(BIN)/python examples/serve.py
+
+screenshots: $(INSTALLED) $(DEV) ## take the screenshots of the pages of the service anew (needs Chromium)
+	SMALTI_SCREENSHOTS=docs/images/web $(BIN)/python -m pytest -q -m browser tests/service
 
 test: $(INSTALLED) $(DEV) ## set everything up and run the tests (Spark tests need a JRE 17 or newer)
 	@$(BIN)/python .ci/jre.py

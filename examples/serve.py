@@ -54,7 +54,8 @@ def main() -> None:
     }
     registry.close()
 
-    print("one key for each party (they are in the registry of this example alone):")
+    print(f"open http://{ADDRESS}/ in a browser, and sign in with one of these keys")
+    print("(one for each party; they are in the registry of this example alone):")
     for party, key in keys.items():
         print(f"  {party}\n    {key}")
     file = f"/v1/versions/{outcome.version.run}/files/{outcome.version.files[0].name}"

@@ -42,6 +42,7 @@ def load_script(path: str) -> ModuleType:
 
 
 jre = load_script(".ci/jre.py")
+chromium = load_script(".ci/chromium.py")
 
 # --- scratch folders -----------------------------------------------------------------------------
 
@@ -98,12 +99,29 @@ def _missing_for_spark() -> tuple[str, str] | None:
     return None
 
 
-MISSING = pytest.StashKey[tuple[str, str] | None]()
-SKIPPED_KEY = "spark test skipped"
+def _missing_for_browser() -> tuple[str, str] | None:
+    """Return what browser tests lack here, and the command that installs it."""
+    if find_spec("playwright") is None:
+        return "Playwright is not installed", "make test"
+    if chromium.find() is None:
+        return "no Chromium", chromium.install_command()
+    return None
 
 
-def _spark_is_required() -> bool:
-    return os.environ.get("SMALTI_REQUIRE_SPARK", "") not in {"", "0"}
+MISSING = pytest.StashKey[dict[str, tuple[str, str] | None]]()
+"""By mark, what its tests lack here."""
+NEEDED = {"spark": _missing_for_spark, "browser": _missing_for_browser}
+"""By mark, what finds that out."""
+SKIPPED_KEY = "test skipped for want of what it needs"
+
+
+def _mark_of(item: pytest.Item) -> str | None:
+    """Return the mark of a test that needs more than Python."""
+    return next((mark for mark in NEEDED if item.get_closest_marker(mark)), None)
+
+
+def _is_required(mark: str) -> bool:
+    return os.environ.get(f"SMALTI_REQUIRE_{mark.upper()}", "") not in {"", "0"}
 
 
 def _is_named_spark(nodeid: str) -> bool:
@@ -158,17 +176,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if "spark" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("spark"):
             item.add_marker("spark")
     spark_items = [item for item in items if item.get_closest_marker("spark")]
+    marks = {mark for item in items if (mark := _mark_of(item))}
+    config.stash[MISSING] = {mark: NEEDED[mark]() for mark in marks}
     if not spark_items:
         return
     if unnamed := [item.nodeid for item in spark_items if not _is_named_spark(item.nodeid)]:
         raise pytest.UsageError(f"Spark tests need `spark` in their file, name or parameter: {unnamed}")
-    config.stash[MISSING] = _missing_for_spark()
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a Spark test that cannot run here."""
-    if item.get_closest_marker("spark") and (missing := item.config.stash[MISSING]):
+    """Skip a test that cannot run here."""
+    if (mark := _mark_of(item)) and (missing := item.config.stash[MISSING][mark]):
         pytest.skip(missing[0])
 
 
@@ -176,21 +195,22 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Iterator[None] | pytest.TestReport:
-    """Note each skipped Spark test for the summary; where Spark is required, make it a failure."""
+    """Note each such skipped test for the summary; where it is required, make it a failure."""
     report: pytest.TestReport = yield
-    if report.skipped and not hasattr(report, "wasxfail") and item.get_closest_marker("spark"):
-        missing = item.config.stash[MISSING]
+    if report.skipped and not hasattr(report, "wasxfail") and (mark := _mark_of(item)):
+        missing = item.config.stash[MISSING][mark]
         reason = str(call.excinfo.value) if call.excinfo else "skipped"
         report.user_properties.append((SKIPPED_KEY, (reason, missing[1] if missing else "")))
-        if _spark_is_required():
+        if _is_required(mark):
             report.outcome = "failed"
-            report.longrepr = f"a Spark test was skipped, and SMALTI_REQUIRE_SPARK is set: {reason}"
+            variable = f"SMALTI_REQUIRE_{mark.upper()}"
+            report.longrepr = f"a {mark} test was skipped, and {variable} is set: {reason}"
     return report
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Name the Spark tests that did not run, and the command that makes them run, at the very end."""
+    """Name such tests that did not run, and the command that makes them run, at the very end."""
     skipped = [
         (report.nodeid, *value)
         for reports in terminalreporter.stats.values()
@@ -200,7 +220,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     ]
     if not skipped:
         return
-    terminalreporter.section("Spark tests that did not run", yellow=True)
+    terminalreporter.section("Tests that did not run for want of Java or a browser", yellow=True)
     for nodeid, reason, _ in skipped:
         terminalreporter.line(f"skipped: {nodeid} ({reason})")
     for command in sorted({command for _, _, command in skipped if command}):

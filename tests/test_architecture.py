@@ -148,7 +148,7 @@ SERVICE_SEES = {
     "smalti.vocab.terms",
 }  # fmt: skip
 """What of the rooms the service names: the registry that it asks, and types of what it passes on."""
-WEB = {"starlette", "uvicorn", "joserfc", "prometheus_client"}
+WEB = {"starlette", "uvicorn", "joserfc", "prometheus_client", "python_multipart"}
 
 
 def test_the_service_does_everything_by_the_functions_of_the_command_line() -> None:
@@ -177,8 +177,27 @@ def test_operations_are_answered_in_one_way() -> None:
     }
     folder = "src/smalti/service"
     assert asking == {
-        f"{folder}/{name}.py" for name in ("application", "bodies", "handling", "server", "state")
-    }
+        f"{folder}/{name}.py"
+        for name in (
+            "application", "bodies", "handling", "server", "state", "web/handling", "web/receiving",
+            "web/sessions", "web/site",
+        )
+    }  # fmt: skip
+
+
+def test_pages_are_clients_of_operations() -> None:
+    """What a page shows it asks for as any client does: it opens no registry, and decides nothing."""
+    machinery = {"handling", "drawings", "receiving", "rendering", "sessions", "site"}
+    for path in source_files("src/smalti/service/web"):
+        if path.stem in machinery:
+            continue
+        imported = {name for name in imports(path, ROOT) if name.startswith("smalti.")}
+        allowed = (
+            "smalti.service.web.", "smalti.service.parties.", "smalti.service.problems.",
+            "smalti.service.operations.", "smalti.service.received.", "smalti.service.asking.",
+            "smalti.json.text.", "smalti.fluent.new_policy",
+        )  # fmt: skip
+        assert {name for name in imported if not name.startswith(allowed)} == set(), path
 
 
 # --- Rooms inside of the engine

@@ -123,10 +123,11 @@ class LookedAt:
     description: Description
     relations: LocalRelations
 
-    def texts(self, places: Sequence[int]) -> pa.Table:
+    def texts(self, places: Sequence[int], at_most: int | None = None) -> pa.Table:
         """The texts of some columns, row by row, in any order; null where there is no value."""
         names = ", ".join(f"c{place}" for place in places)
-        return self.relations.take(f"SELECT {names} FROM {_COPY}")
+        limit = "" if at_most is None else f" LIMIT {int(at_most)}"
+        return self.relations.take(f"SELECT {names} FROM {_COPY}{limit}")
 
 
 @contextmanager

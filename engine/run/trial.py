@@ -135,7 +135,11 @@ class Trial:
 
 @only_ours()
 def try_out(
-    request: RunRequest, registry: Registry, backend: Backend, vary: Sequence[Varied] = ()
+    request: RunRequest,
+    registry: Registry,
+    backend: Backend,
+    vary: Sequence[Varied] = (),
+    rows: int = ROWS_SHOWN,
 ) -> Trial:
     """Try a policy out on data; nothing is recorded, charged, logged or certified.
 
@@ -144,6 +148,7 @@ def try_out(
         registry: only read; one that logs no decisions (`registry.without_log`).
         backend: where it works.
         vary: numbers to take in turn in the place of the policy's, whether they are stronger or weaker.
+        rows: of the result, to be shown.
 
     Raises:
         UsageError: the submitter does not fully own the data; or `vary` is for another kind of run.
@@ -158,9 +163,9 @@ def try_out(
     )
     columns = described_columns(request)
     try:
-        return _tried_out(request, registry, backend, vary, columns)
+        return _tried_out(request, registry, backend, vary, columns, rows)
     except DeclaresMoreError as more:
-        return _tried_out(request, registry, backend, vary, more.columns)
+        return _tried_out(request, registry, backend, vary, more.columns, rows)
 
 
 def check_owner(request: RunRequest, registry: Registry, what: str) -> None:
@@ -189,6 +194,7 @@ def _tried_out(
     backend: Backend,
     vary: Sequence[Varied],
     columns: KnownColumns,
+    rows: int,
 ) -> Trial:
     decision, granted = decided(request, registry, columns)
     if granted is None:
@@ -198,7 +204,7 @@ def _tried_out(
     if not_run is not None:
         planned = planned_under(request, registry, backend, decision, granted)
         return _only_planned(capability, planned, vary, not_run)
-    attempt = _Attempt(request, registry, backend, decision, capability)
+    attempt = _Attempt(request, registry, backend, decision, capability, rows)
     try:
         tried, notices = attempt.result(granted)
     except GuaranteeError as refused:
@@ -251,6 +257,7 @@ class _Attempt:
     backend: Backend
     decision: Decision
     capability: Capability[AnyPlan, object]
+    rows: int
 
     def result(self, granted: Granted) -> tuple[Tried, tuple[Notice, ...]]:
         """Carry out what is granted, verify it, and keep what a try shows of it."""
@@ -268,7 +275,7 @@ class _Attempt:
                 for column in self.capability.guarantee(plan).published
                 if column.form in (LabelForm.RANGES, LabelForm.SETS)
             ]
-            return _kept(plan, report, output, by_value), produced.notices
+            return _kept(plan, report, output, by_value, self.rows), produced.notices
 
     def variation(self, granted: Granted, varied: Varied) -> Variation:
         """The same with another number in what is granted; the policy itself stays as it is."""
@@ -295,7 +302,7 @@ def for_owner(refused: GuaranteeError) -> GuaranteeError:
 # --- What is kept of an output
 
 
-def _kept(plan: AnyPlan, report: RowsReport, output: Path, by_value: Sequence[str]) -> Tried:
+def _kept(plan: AnyPlan, report: RowsReport, output: Path, by_value: Sequence[str], shown: int) -> Tried:
     """What a try shows of a verified output: a few rows, and how many show single values.
 
     Args:
@@ -303,8 +310,9 @@ def _kept(plan: AnyPlan, report: RowsReport, output: Path, by_value: Sequence[st
         report: for its owner.
         output: the file.
         by_value: the columns whose labels are values, ranges or sets of them; a node may look like a value.
+        shown: how many rows.
     """
-    wanted = {report.rows_out * place // ROWS_SHOWN for place in range(ROWS_SHOWN)}
+    wanted = {report.rows_out * place // shown for place in range(shown)}
     records = _records(output)
     header = next(records)
     places = [header.index(name) for name in by_value]

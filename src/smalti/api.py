@@ -35,7 +35,7 @@ from smalti.engine.run.assessing import Assessment
 from smalti.engine.run.engines import EngineName, make_backend
 from smalti.engine.run.recheck import Recheck
 from smalti.engine.run.sweep import Sweep, swept
-from smalti.engine.run.trial import Trial
+from smalti.engine.run.trial import ROWS_SHOWN, Trial
 from smalti.engine.run.trial import try_out as _try_out
 from smalti.engine.tables.addresses import ArrowStream, Frame, Location, data_at, described_by
 from smalti.engine.tables.stores import on_disk
@@ -396,6 +396,7 @@ def try_out(
     party: str | None = None,
     vary: Sequence[str] = (),
     show_values: ShowValues | None = None,
+    rows: int = ROWS_SHOWN,
     **choices: Unpack[Choices],
 ) -> Trial:
     """Try a policy out on data, for the data's owner: a run that stops before it records anything.
@@ -411,6 +412,7 @@ def try_out(
             itself stays as it is.
         show_values: called with a column's name and at most 20 of its values that have no place in its
             hierarchy, before that is raised as an error, which quotes none. For the owner's eyes.
+        rows: how many published rows are shown, at least 1.
         **choices: see `Choices`. `registry` is only read; when not given, nothing is known of the data.
             `purpose` is the policy's when not given. `owner` must own the data; where no registry knows the
             data, it is the policy's assigner when not given.
@@ -426,7 +428,7 @@ def try_out(
     backend = _engine_chosen(choices)
     with only_read(choices.get("registry")) as opened:
         request = _owners_request(policy, data, party, choices, opened)
-        return _try_out(replace(request, show_values=show_values), opened, backend, varied)
+        return _try_out(replace(request, show_values=show_values), opened, backend, varied, max(rows, 1))
 
 
 @public

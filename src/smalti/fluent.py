@@ -48,8 +48,8 @@ class PolicyInCode:
         Raises:
             UsageError: a value is of no kind that policies have.
         """
-        if "method" not in words and "k" in words:
-            words = {"method": "l-diversity" if "l" in words else "k-anonymity", **words}
+        if "method" not in words and words.get("k") is not None:
+            words = {"method": "k-anonymity" if words.get("l") is None else "l-diversity", **words}
         return self._with("permit", "anonymize", words)
 
     def permit(self, action: str | None = None, **words: object) -> "PolicyInCode":

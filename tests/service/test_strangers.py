@@ -47,6 +47,7 @@ ONE_OF = {
     "readData": ("/v1/data/{data}", "/v1/data/{unknown}", {}),
     "unbindData": ("/v1/data/{data}", "/v1/data/{unknown}", {}),
     "readDescription": ("/v1/data/{data}/description", "/v1/data/{unknown}/description", {}),
+    "proposeDescription": ("/v1/data/{data}/proposal", "/v1/data/{unknown}/proposal", {}),
     "describeData": ("/v1/data/{data}/description", "/v1/data/{unknown}/description", {"json": {}}),
     "readVersion": ("/v1/versions/{run}", "/v1/versions/{unknown}", {}),
     "readCertificate": ("/v1/versions/{run}/certificate", "/v1/versions/{unknown}/certificate", {}),
@@ -65,6 +66,8 @@ LISTS = {
     "listVersions": ("/v1/versions", f"/v1/versions?target={OUTPUT}&purpose=marketing"),
 }
 ASKED = {"decide": "/v1/decisions", "explain": "/v1/explanations"}
+OF_DATA = {"tryPolicy"}
+"""Tried below."""
 OF_JOBS = {"orderJob", "listJobs", "readJob", "followJob", "stopJob", "retryJob", "readReport"}
 """Tried in `test_jobs.py`."""
 OF_GATEWAYS = {"evaluate", "evaluateAll"}
@@ -79,7 +82,7 @@ OWN = {"checkPolicy", "addPolicies", "upload", "bindFile", "readSelf"}
 
 
 def test_the_tables_name_every_operation() -> None:
-    named = {*ONE_OF, *LISTS, *ASKED, *OWN, *OF_JOBS, *OF_GATEWAYS, *OF_CONTROL_PLANES}
+    named = {*ONE_OF, *LISTS, *ASKED, *OWN, *OF_DATA, *OF_JOBS, *OF_GATEWAYS, *OF_CONTROL_PLANES}
     assert {
         operation.name for operation in OPERATIONS if operation.roles not in (ANYBODY, {Role.OPERATOR})
     } == named
@@ -144,6 +147,18 @@ def test_a_party_sees_what_names_it_and_no_document(market: tuple[World, str, st
     assert named["uid"] == POLICY
     assert "document" not in world.get(f"/v1/policies/{POLICY}", USER).json()
     assert "document" in world.get(f"/v1/policies/{POLICY}", OWNER).json()
+
+
+def test_rows_and_figures_of_a_preview_are_for_the_owner_alone(market: tuple[World, str, str]) -> None:
+    world, _, _ = market
+    body = {"policy": POLICY, "target": CUSTOMER}
+    seen = world.ask("POST", "/v1/previews", json=body).json()
+    assert [len(seen[side]["rows"]) for side in ("before", "after")] == [10, 10]
+    unknown = world.ask("POST", "/v1/previews", STRANGER, json=body | {"target": UNKNOWN})
+    for party in (STRANGER, USER):
+        refused = world.ask("POST", "/v1/previews", party, json=body)
+        assert (refused.status_code, refused.content) == (404, unknown.content)
+    assert world.ask("POST", "/v1/previews", AUDITOR, json=body).status_code == 403
 
 
 def test_auditors_see_reports_and_no_data(market: tuple[World, str, str]) -> None:

@@ -1,5 +1,6 @@
 """The service as an ASGI application: a route for each operation of the table."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from starlette.applications import Starlette
@@ -9,7 +10,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from smalti.json.text import as_json
-from smalti.service.handling import Endpoint, refused, to_response
+from smalti.service.asking import refused
+from smalti.service.handling import Endpoint, to_response
 from smalti.service.openapi import document
 from smalti.service.operations import Answer, AnyOperation
 from smalti.service.problems import RefusedError, refusal_of
@@ -20,15 +22,17 @@ from smalti.service.routes import (
     evaluations,
     jobs,
     policies,
+    previews,
     signaling,
     status,
     targets,
 )
 from smalti.service.state import Service
+from smalti.service.web.site import routes_of, to_home, wants_page
 
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     *status.OPERATIONS, *policies.OPERATIONS, *decisions.OPERATIONS, *data.OPERATIONS,
-    *targets.OPERATIONS, *budgets.OPERATIONS, *jobs.OPERATIONS,
+    *targets.OPERATIONS, *previews.OPERATIONS, *budgets.OPERATIONS, *jobs.OPERATIONS,
     *evaluations.OPERATIONS, *signaling.OPERATIONS,
 )  # fmt: skip
 """All operations of the service."""
@@ -43,13 +47,32 @@ def application(service: Service) -> Starlette:
         return to_response(Answer(described))
 
     routes = [
-        Route(operation.path, Endpoint(service, operation).respond, methods=[operation.method])
+        Route(
+            operation.path,
+            _for_browsers(operation, Endpoint(service, operation)),
+            methods=[operation.method],
+        )
         for operation in OPERATIONS
     ]
     return Starlette(
-        routes=[*routes, Route("/openapi.json", openapi, methods=["GET"])],
+        routes=[
+            *routes,
+            Route("/openapi.json", openapi, methods=["GET"]),
+            *routes_of(service, OPERATIONS),
+        ],
         exception_handlers={HTTPException: _unrouted, Exception: _failed},
     )
+
+
+def _for_browsers(operation: AnyOperation, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint; that of the first path leads browsers to the pages."""
+    if operation.path != "/":
+        return endpoint.respond
+
+    async def start(request: Request) -> Response:
+        return to_home() if wants_page(request) else await endpoint.respond(request)
+
+    return start
 
 
 async def _unrouted(_: Request, error: Exception) -> Response:

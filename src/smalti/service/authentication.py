@@ -49,7 +49,7 @@ class Authentication:
         if scheme.lower() != _SCHEME or not credentials:
             raise unauthenticated("send `Authorization: Bearer` with a key or a token")
         if credentials.startswith(KEY_PREFIX):
-            return self._of_key(credentials)
+            return self.asker_of_key(digest_of_key(credentials))
         if self.tokens is None:
             raise unauthenticated("no issuer of tokens is configured, and this is no key")
         return self._of_subject(self.tokens.issuer.issuer, self.tokens.subject(credentials))
@@ -62,8 +62,12 @@ class Authentication:
         """
         self._in_force()
 
-    def _of_key(self, key: str) -> Asker:
-        digest = digest_of_key(key)
+    def asker_of_key(self, digest: str) -> Asker:
+        """Who asks with the key of a digest.
+
+        Raises:
+            RefusedError: no such key is in force (401).
+        """
         if self.passing is not None and hmac.compare_digest(digest, self.passing.digest):
             return self.passing.asker
         for entry in self._in_force():

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -12,9 +12,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from smalti.service import bodies
+from smalti.service.asking import admitted, check_role, kept_answer, refused
 from smalti.service.operations import SIGNATURE, Answer, AnyOperation, Call, Events
 from smalti.service.parties import Asker
-from smalti.service.problems import MEDIA_TYPE, RefusedError, refusal_of
+from smalti.service.problems import RefusedError, refusal_of
 from smalti.service.received import RawBody, Upload
 from smalti.service.repeated import HEADER, Once, checked_key, request_digest
 from smalti.service.state import Service
@@ -87,21 +88,16 @@ class Endpoint:
         Raises:
             RefusedError: nobody is recognised, none of its roles may, or it asks too often.
         """
-        operation, rates = self._operation, self._service.rates
-        address = "" if request.client is None else request.client.host
+        operation, address = self._operation, address_of(request)
         if operation.is_for_anybody:
-            rates.admit_address(address)
+            self._service.rates.admit_address(address)
             return NOBODY
-        try:
-            asker = self._service.authentication.asker(request.headers.get("authorization"))
-        except RefusedError:
-            rates.admit_address(address)
-            raise
-        rates.admit_party(asker.party)
-        if not operation.roles & asker.roles:
-            roles = " or ".join(sorted(operation.roles))
-            raise RefusedError(403, "forbidden", f"it is for the role {roles}")
+        asker = admitted(self._service, address, lambda: self._recognised(request))
+        check_role(operation, asker)
         return asker
+
+    def _recognised(self, request: Request) -> Asker:
+        return self._service.authentication.asker(request.headers.get("authorization"))
 
     def _worked(self, request: Request, content: bytes, asker: Asker | None) -> Answer:
         """All that blocks, in one thread."""
@@ -112,7 +108,7 @@ class Endpoint:
             return self._handled(replace(call, body=self._body(request, content)))
         if (earlier := done.begin()) is not None:
             return earlier
-        return self._ended(done, lambda: self._handled(replace(call, body=self._body(request, content))))
+        return kept_answer(done, lambda: self._handled(replace(call, body=self._body(request, content))))
 
     async def _streamed(self, request: Request) -> Answer:
         """A request whose body is received into a file, once it is clear that it may be sent at all."""
@@ -146,15 +142,6 @@ class Endpoint:
         await run_in_threadpool(done.end, answer)
         return answer
 
-    def _ended(self, done: Once, work: Callable[[], Answer]) -> Answer:
-        """The answer of work, kept."""
-        try:
-            answer = work()
-        except Exception as error:
-            answer = refused(refusal_of(error))
-        done.end(answer)
-        return answer
-
     def _once(self, request: Request, asker: Asker, content: bytes) -> Once | None:
         key = request.headers.get(HEADER)
         if key is None or not self._operation.writes:
@@ -172,7 +159,10 @@ class Endpoint:
 
     def _call(self, request: Request, asker: Asker) -> Call[Any, Any]:
         query = self._operation.query.model_validate(_query(request, self._operation.query))
-        return Call(self._service, asker, request.path_params, query, None, request.headers)
+        return Call(
+            self._service, asker, request.path_params, query, None, request.headers,
+            lambda: self._recognised(request),
+        )  # fmt: skip
 
     def _body(self, request: Request, content: bytes) -> object:
         if not self._has_body:
@@ -189,6 +179,11 @@ class Endpoint:
             return RawBody(content, media_type)
         model: type[BaseModel] = self._operation.body
         return model.model_validate_json(content)
+
+
+def address_of(request: Request) -> str:
+    """The address that a request came from."""
+    return "" if request.client is None else request.client.host
 
 
 def _named(request: Request) -> Mapping[str, str]:
@@ -226,14 +221,9 @@ def _query(request: Request, model: type[BaseModel]) -> Mapping[str, object]:
     return values
 
 
-def refused(refusal: RefusedError) -> Answer:
-    """The answer of a refusal."""
-    return Answer(refusal.content(), MEDIA_TYPE, refusal.status, refusal.headers)
-
-
-def to_response(answer: Answer) -> Response:
-    """An answer as Starlette sends it."""
-    headers = {**_HEADERS, **answer.headers}
+def to_response(answer: Answer, kept: Mapping[str, str] = _HEADERS) -> Response:
+    """An answer as Starlette sends it, with headers that the answer may change."""
+    headers = {**kept, **answer.headers}
     if isinstance(answer.content, bytes):
         response = Response(answer.content, answer.status, headers, answer.media_type)
         if answer.status == 204:

@@ -57,6 +57,8 @@ class Call(Generic[Q, B]):
     body: B
     headers: Mapping[str, str]
     """By lower-case names."""
+    recognise: Callable[[], Asker]
+    """Recognises the sender again, for what lasts; raises RefusedError once its key counts no more."""
 
 
 @dataclass(frozen=True, slots=True)

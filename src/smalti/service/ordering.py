@@ -118,6 +118,20 @@ def request_for(registry: Registry, asker: Asker, order: Order, folder: Path) ->
     return kind(**common, out=str(folder / "published"), output_format=order.output_format)
 
 
+def bound_for_owner(
+    registry: Registry, asker: Asker, policy: str, target: str
+) -> tuple[StoredPolicy, BoundData]:
+    """A policy in force and the data of its target, for whoever owns all of that.
+
+    Raises:
+        RefusedError: there is no such policy or target for the asker, or no data is bound.
+    """
+    about = iri(target, "target")
+    if asker.party not in registry.full_owners(about):
+        raise not_found()
+    return _policy(registry, asker, iri(policy, "policy"), about), _bound(registry, about)
+
+
 def new_folder(outputs: Path) -> tuple[str, Path]:
     """The id of a new job, and its folder, which nobody else may enter."""
     job_id = secrets.token_hex(8)

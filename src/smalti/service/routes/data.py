@@ -9,6 +9,7 @@ from smalti.engine.registry.bound_data import BoundData
 from smalti.errors import UsageError
 from smalti.json.text import Json
 from smalti.policy.decide.names import iri
+from smalti.previewing import proposed_description
 from smalti.service.operations import (
     JSON,
     NOTHING,
@@ -37,6 +38,8 @@ _FILES: Final = (
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 )  # fmt: skip
 _Iri = Annotated[str, Field(max_length=4096)]
+_LOOKED_THROUGH: Final = 64 << 20
+"""Bytes of data that is read through while somebody waits."""
 
 
 class Uploaded(Described):
@@ -131,6 +134,28 @@ def describe(call: Call[NoQuery, RawBody]) -> Answer:
     return answered({"columns": list(columns)})
 
 
+def propose_description(call: Call[NoQuery, None]) -> Answer:
+    """The description that the values of data suggest."""
+    bound = _own(call)
+    check_small(bound)
+    return answered(proposed_description(bound.place))
+
+
+def check_small(bound: BoundData) -> None:
+    """Refuse to read data through while somebody waits, where that takes long.
+
+    Raises:
+        RefusedError: by 409.
+    """
+    place = bound.place
+    if place.is_file() and place.stat().st_size > _LOOKED_THROUGH:
+        raise RefusedError(
+            409, "conflict",
+            f"it is larger than {_LOOKED_THROUGH >> 20} MB, which are read through while you wait;"
+            " order a job instead",
+        )  # fmt: skip
+
+
 def _check_binds(service: Service, target: IRI, party: IRI) -> None:
     try:
         service.registry.bindings.check(target, party)
@@ -198,6 +223,12 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
         method="DELETE", path="/v1/data/{id}", name="unbindData", tag="data",
         summary="Bind the target to nothing any more; an uploaded file is removed.",
         roles=PARTIES, handler=unbind, query=NoQuery, body=type(None), status=204, refuses=(404,),
+    ),
+    Operation(
+        method="GET", path="/v1/data/{id}/proposal", name="proposeDescription", tag="data",
+        summary="Read the CSVW description that the values of data suggest; it holds none of them.",
+        roles=PARTIES, handler=propose_description, query=NoQuery, body=type(None),
+        gives=having("url", "tableSchema"), refuses=(404, 409),
     ),
     Operation(
         method="GET", path="/v1/data/{id}/description", name="readDescription", tag="data",

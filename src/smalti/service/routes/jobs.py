@@ -132,7 +132,7 @@ def _look(call: Call[NoQuery, None]) -> Callable[[], tuple[str, bool]]:
 
     def look() -> tuple[str, bool]:
         # A key that was revoked meanwhile sees no more of it.
-        call.service.authentication.asker(call.headers.get("authorization"))
+        call.recognise()
         job = _job(call)
         now = (job.state, job.attempts, job.phase, job.wants_stop)
         if [now] == shown:

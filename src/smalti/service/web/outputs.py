@@ -1,0 +1,44 @@
+"""What was made: from whose data, for whom, by which policy; files are decided anew with each download."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from smalti.service.parties import PARTIES, READERS
+from smalti.service.web.page import Card, Entry, Page, Response, Shown, Visit
+
+
+def show_all(visit: Visit) -> Response:
+    """The versions that the visitor may see; the latest first."""
+    versions = visit.asking.items("listVersions")
+    versions.sort(key=lambda version: str(version["created"]), reverse=True)
+    return Shown("outputs/all.html", {"versions": versions})
+
+
+def show(visit: Visit) -> Response:
+    """One version."""
+    version = visit.asking.read("readVersion", path=visit.path)
+    certificate = visit.asking.read("readCertificate", path=visit.path)
+    return Shown("outputs/one.html", {"version": version, "certificate": certificate})
+
+
+def download(visit: Visit) -> Response:
+    """A file, if that is permitted now."""
+    return visit.asking.ask("download", path=visit.path)
+
+
+def cards(visit: Visit) -> Iterator[Card]:
+    """How much was made."""
+    if not visit.asking.may("listVersions"):
+        return
+    count = len(visit.asking.items("listVersions"))
+    text = f"{count} output{'' if count == 1 else 's'}" if count else "Nothing yet."
+    yield Card("What was made", text, "Open", "outputs")
+
+
+ENTRIES: Final = (Entry("1As owner", "What was made", "outputs", READERS),)
+PAGES: Final = (
+    Page(method="GET", path="outputs", name="showOutputs", roles=READERS, handler=show_all),
+    Page(method="GET", path="outputs/{run}", name="showOutput", roles=READERS, handler=show),
+    Page(method="GET", path="outputs/{run}/files/{name:path}", name="downloadFile", roles=PARTIES,
+         handler=download),
+)  # fmt: skip

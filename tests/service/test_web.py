@@ -1,0 +1,253 @@
+"""Pages without a browser: sessions, forms, who sees which page, and what is refused."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from httpx2 import Response
+from service_world import AUDITOR, OPERATOR, STRANGER, World, make_world
+from shell import OWNER, USER
+
+from smalti.service.problems import RefusedError
+from smalti.service.web.drawings import steps
+from smalti.service.web.page import Form
+from smalti.service.web.sessions import LONGEST, QUIET, Sessions
+from smalti.service.web.site import PAGES
+
+HERE = {"origin": "http://testserver"}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("web"))
+
+
+def page(world: World, path: str, **parts: Any) -> Response:
+    answer: Response = world.client.get(path, follow_redirects=False, **parts)
+    return answer
+
+
+def send(world: World, path: str, headers: dict[str, str] | None = None, **fields: Any) -> Response:
+    answer: Response = world.client.post(
+        path, data=fields, headers=HERE if headers is None else headers, follow_redirects=False
+    )
+    return answer
+
+
+def sign_in(world: World, party: str) -> Response:
+    world.client.cookies.clear()
+    return send(world, "/web/sign-in", key=world.keys[party])
+
+
+def test_a_browser_is_led_to_the_pages_and_a_program_is_not(world: World) -> None:
+    world.client.cookies.clear()
+    led = page(world, "/", headers={"accept": "text/html,*/*"})
+    assert (led.status_code, led.headers["location"]) == (303, "/web/")
+    assert page(world, "/").json()["openapi"] == "/openapi.json"
+    asked = page(world, "/web/")
+    assert (asked.status_code, asked.headers["location"]) == (303, "/web/sign-in?next=%2Fweb%2F")
+
+
+def test_pages_have_no_script_or_style_inside_and_no_other_host() -> None:
+    """Their security policy refuses these; no page may need them."""
+    folder = Path(__file__).parents[2] / "src" / "smalti" / "service" / "web"
+    for template in folder.glob("templates/**/*.html"):
+        text = template.read_text(encoding="utf-8")
+        assert re.findall(r"style=|<style|\son\w+=|javascript:|<script(?! src)|=\"https?://", text) == [], (
+            template
+        )
+        assert re.findall(r"\|\s*safe|Markup|autoescape false", text) == [], template
+
+
+def test_a_session_is_a_cookie_that_scripts_and_other_sites_do_not_see(world: World) -> None:
+    begun = sign_in(world, OWNER)
+    assert (begun.status_code, begun.headers["location"]) == (303, "/web/")
+    cookie = begun.headers["set-cookie"]
+    assert {part.strip() for part in cookie.split(";")} >= {"HttpOnly", "SameSite=strict", "Path=/"}
+    assert world.keys[OWNER] not in cookie
+    home = page(world, "/web/")
+    assert OWNER in home.text
+    policy = home.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; style-src 'self'; script-src 'self'")
+    assert "frame-ancestors 'none'" in policy
+    assert home.headers["cache-control"] == "no-store"
+    assert send(world, "/web/sign-out").headers["location"] == "/web/sign-in?notice=signed-out"
+    world.client.cookies.set("smalti", cookie.partition("=")[2].partition(";")[0])
+    assert page(world, "/web/").status_code == 303, "the token itself has ended, not only the cookie"
+
+
+def test_behind_tls_the_cookie_is_for_this_host_alone(tmp_path: Path) -> None:
+    world = make_world(tmp_path, behind_proxy=True)
+    cookie = sign_in(world, OWNER).headers["set-cookie"]
+    assert cookie.startswith("__Host-smalti=")
+    assert "Secure" in cookie
+
+
+def test_a_wrong_key_is_refused_at_its_field(world: World) -> None:
+    world.client.cookies.clear()
+    for key in ("", "smalti_0_wrong", "eyJhbGciOiJub25lIn0.e30."):
+        refused = send(world, "/web/sign-in", key=key)
+        assert refused.status_code == 401
+        assert "set-cookie" not in refused.headers
+        assert 'aria-invalid="true"' in refused.text
+        assert key == "" or key not in refused.text
+
+
+def test_a_revoked_key_ends_the_session_with_the_next_request(world: World) -> None:
+    key, entry = world.registry.access.add_key(entry_party(), [*roles_of(world)])
+    world.client.cookies.clear()
+    assert send(world, "/web/sign-in", key=key).status_code == 303
+    assert page(world, "/web/").status_code == 200
+    world.registry.access.revoke(entry.handle)
+    assert page(world, "/web/").headers["location"].startswith("/web/sign-in")
+    assert send(world, "/web/sign-in", key=key).status_code == 401
+
+
+def entry_party() -> Any:
+    return OWNER
+
+
+def roles_of(world: World) -> Any:
+    return next(entry.roles for entry in world.registry.access.listed() if entry.party == OWNER)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"origin": "http://elsewhere.example"},
+        {"origin": "http://testserver:81"},
+        {"origin": "null"},
+        {"origin": "http://testserver", "sec-fetch-site": "same-site"},
+        {"origin": "http://testserver", "sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "none"},
+    ],
+)
+def test_forms_of_other_origins_are_refused(world: World, headers: dict[str, str]) -> None:
+    sign_in(world, OWNER)
+    for form in (row for row in PAGES if row.method == "POST"):
+        path = "/web/" + re.sub(r"\{\w+\}", "x", form.path)
+        refused = send(world, path, headers=headers, key=world.keys[OWNER])
+        assert refused.status_code == 403, path
+        assert "set-cookie" not in refused.headers
+    assert page(world, "/web/").status_code == 200, "still signed in"
+
+
+@pytest.mark.parametrize(
+    ("next_place", "leads_to"),
+    [
+        ("/web/policies?state=a%20b", "/web/policies?state=a%20b"),
+        ("//elsewhere.example", "/web/"),
+        ("/web/..//elsewhere", "/web/..//elsewhere"),
+        ("https://elsewhere.example/web/", "/web/"),
+        ("/web/\\elsewhere", "/web/"),
+        ("/v1/self", "/web/"),
+        ("/web/x\r\nSet-Cookie: a=b", "/web/"),
+        ("", "/web/"),
+    ],
+)
+def test_a_sign_in_leads_to_pages_of_this_site_alone(world: World, next_place: str, leads_to: str) -> None:
+    world.client.cookies.clear()
+    begun = send(world, "/web/sign-in", key=world.keys[OWNER], next=next_place)
+    assert begun.headers["location"] == leads_to
+
+
+def test_each_page_is_for_its_roles_alone(world: World) -> None:
+    for party in (OWNER, AUDITOR, OPERATOR):
+        roles = next(entry.roles for entry in world.registry.access.listed() if entry.party == party)
+        sign_in(world, party)
+        for row in (row for row in PAGES if row.method == "GET"):
+            path = "/web/" + re.sub(r"\{\w+(:path)?\}", "x", row.path)
+            status = page(world, path).status_code
+            assert (status == 403) == (not row.is_for_anybody and not row.roles & roles), (path, party)
+    world.client.cookies.clear()
+    for row in (row for row in PAGES if not row.is_for_anybody):
+        path = "/web/" + re.sub(r"\{\w+(:path)?\}", "x", row.path)
+        if row.method == "GET":
+            assert page(world, path).headers["location"].startswith("/web/sign-in?next="), path
+        else:
+            assert send(world, path).status_code == 401, path
+
+
+def test_what_is_no_page_is_told_as_one(world: World) -> None:
+    sign_in(world, STRANGER)
+    for path in ("/web/nothing", "/web/sign-out"):
+        answer = page(world, path)
+        assert (answer.status_code, "<h1" in answer.text) == (404, True)
+
+
+def test_sessions_end_by_time(world: World) -> None:
+    now = [0.0]
+    clock: Callable[[], float] = lambda: now[0]  # noqa: E731
+    sessions = Sessions(world.service.authentication, clock)
+    token = sessions.begin(world.keys[USER])
+    for _ in range(int(LONGEST / (QUIET - 1))):
+        now[0] += QUIET - 1
+        assert sessions.asker(token).party == USER
+    now[0] += QUIET - 1
+    with pytest.raises(RefusedError):
+        sessions.asker(token)
+    token = sessions.begin(world.keys[USER])
+    now[0] += QUIET
+    with pytest.raises(RefusedError):
+        sessions.asker(token)
+
+
+def test_texts_of_a_form_have_the_line_ends_of_documents() -> None:
+    form = Form({"text": ("a\r\n b ",), "many": ("x", " ", "y")})
+    assert (form.raw("text"), form.text("text"), form.text("none")) == ("a\n b ", "a\n b", "")
+    assert form.texts("many") == ("x", "y")
+
+
+def upload(world: World, content: bytes, **fields: str) -> Response:
+    answer: Response = world.client.post(
+        "/web/data/upload", data=fields, files={"file": ("a.csv", content, "text/csv")}, headers=HERE,
+        follow_redirects=False,
+    )  # fmt: skip
+    return answer
+
+
+def test_an_upload_of_a_form_is_a_stream_with_a_limit(tmp_path: Path) -> None:
+    world = make_world(tmp_path, upload_limit=1000)
+    sign_in(world, OWNER)
+    target = "http://example.com/Data"
+    large = upload(world, b"a\n" + b"1\n" * 1000, target=target)
+    assert (large.status_code, "at most 1000 bytes" in large.text.lower()) == (413, True)
+    assert upload(world, b"a\n1\n", target="no IRI").status_code == 422
+    none = world.client.post(
+        "/web/data/upload", data={"target": target}, files={"file": ("", b"")}, headers=HERE
+    )
+    assert (none.status_code, "No file was chosen" in none.text) == (422, True)
+    assert send(world, "/web/data/upload", target=target).status_code == 415
+    kind = {"content-type": "multipart/form-data; boundary=x"}
+    named = b'--x\r\nContent-Disposition: form-data; name="target"\r\n\r\nhttp://example.com/Data\r\n'
+    half = named + b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\na\n1'
+    for content in (b"--y\r\nnothing", half):
+        broken = world.client.post("/web/data/upload", content=content, headers=HERE | kind)
+        assert broken.status_code == 400
+    assert list((tmp_path / "uploads").iterdir()) == []
+    assert upload(world, b"a\n" + b"1\n" * 400, target=target).status_code == 303
+    (place,) = (tmp_path / "uploads").rglob("a.csv")
+    assert place.read_bytes() == b"a\n" + b"1\n" * 400
+
+
+def test_a_form_that_is_sent_twice_orders_one_job(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    assert upload(world, b"a,b\n1,2\n", target="http://example.com/Data").status_code == 303
+    (bound,) = world.get("/v1/data").json()["items"]
+    places = {
+        send(world, f"/web/data/{bound['id']}/assess", once=key).headers["location"]
+        for key in ("first", "first", "second")
+    }
+    assert len(places) == len(world.get("/v1/jobs").json()["items"]) == 2
+
+
+def test_ticks_of_a_drawing_are_round_and_include_all_points() -> None:
+    chart = steps([(0.0, 0.1), (10.0, 0.37)], x="time", y="sum", labels=["a", "b"], levels={"ceiling": 0.5})
+    assert [tick.label for tick in chart.y_ticks] == ["0", "0.1", "0.2", "0.3", "0.4", "0.5"]
+    assert all(chart.top <= mark.y <= chart.bottom for mark in chart.lines[0].marks)
+    (level,) = chart.levels
+    assert level.place == chart.top
