@@ -187,7 +187,7 @@ def test_operations_are_answered_in_one_way() -> None:
 
 def test_pages_are_clients_of_operations() -> None:
     """What a page shows it asks for as any client does: it opens no registry, and decides nothing."""
-    machinery = {"handling", "drawings", "receiving", "rendering", "sessions", "site"}
+    machinery = {"handling", "drawings", "page", "receiving", "rendering", "sessions", "site"}
     for path in source_files("src/smalti/service/web"):
         if path.stem in machinery:
             continue
