@@ -15,13 +15,25 @@ from smalti.service.handling import Endpoint, to_response
 from smalti.service.openapi import document
 from smalti.service.operations import Answer, AnyOperation
 from smalti.service.problems import RefusedError, refusal_of
-from smalti.service.routes import budgets, data, decisions, jobs, policies, previews, status, targets
+from smalti.service.routes import (
+    audits,
+    budgets,
+    data,
+    decisions,
+    jobs,
+    permissions,
+    policies,
+    previews,
+    status,
+    targets,
+)
 from smalti.service.state import Service
 from smalti.service.web.site import routes_of, to_home, wants_page
 
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     *status.OPERATIONS, *policies.OPERATIONS, *decisions.OPERATIONS, *data.OPERATIONS,
-    *targets.OPERATIONS, *previews.OPERATIONS, *budgets.OPERATIONS, *jobs.OPERATIONS,
+    *permissions.OPERATIONS, *targets.OPERATIONS, *previews.OPERATIONS, *budgets.OPERATIONS,
+    *jobs.OPERATIONS, *audits.OPERATIONS,
 )  # fmt: skip
 """All operations of the service."""
 _CODES: Final = {404: "not-found", 405: "method-not-allowed"}
