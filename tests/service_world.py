@@ -6,13 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from audit_samples import attempt, figures, result
 from httpx2 import Response
 from shell import CUSTOMER, OWNER, USER, small_document, small_table
 from starlette.testclient import TestClient
 
 import smalti as api
 from smalti.engine.registry.access import Role
+from smalti.engine.registry.attempts import AttemptState
+from smalti.engine.registry.entries import new_run
 from smalti.engine.registry.registry import Registry
+from smalti.engine.training.figures import figures_to_json
 from smalti.service.application import application
 from smalti.service.configuration import Configuration
 from smalti.service.server import open_service
@@ -24,6 +28,8 @@ AUDITOR, OPERATOR = "http://example.com/party/regulator", "http://example.com/pa
 GATEWAY = "http://example.com/party/gateway"
 PLANE = "http://example.com/party/plane"
 POLICY, READING = "http://example.com/policy/small", "http://example.com/policy/reading"
+MODEL, MEMBERS, OTHERS = (f"http://example.com/study/{name}" for name in ("model", "members", "others"))
+STUDY = {"model": MODEL, "members": MEMBERS, "others": OTHERS, "label": "class", "attacks": ["loss"]}
 PARTIES = {
     OWNER: [Role.PARTY], USER: [Role.PARTY], READER: [Role.PARTY], STRANGER: [Role.PARTY],
     AUDITOR: [Role.AUDITOR], OPERATOR: [Role.OPERATOR], GATEWAY: [Role.GATEWAY],
@@ -108,6 +114,25 @@ def make_market(folder: Path) -> tuple[World, str]:
     )  # fmt: skip
     assert outcome.version is not None
     return world, outcome.version.run
+
+
+def add_audit(world: World) -> str:
+    """An audit of a model that was trained on the owner's table, with figures; the run of it."""
+    run = new_run()
+    world.registry.trainings.begin(attempt(run, IRI(CUSTOMER)))
+    world.registry.trainings.end(run, AttemptState.MET, figures_to_json(figures(result())))
+    return run
+
+
+def add_study(world: World) -> str:
+    """A model file and two tables of the owner, and a study of them that it ordered; the id of the job."""
+    for target in (MODEL, MEMBERS, OTHERS):
+        name = "model.onnx" if target == MODEL else "records.csv"
+        assert world.upload(b"class,f\na,1\nb,2\n", target=target, name=name).status_code == 201
+    ordered = world.ask("POST", "/v1/studies", json=STUDY)
+    assert ordered.status_code == 202, ordered.text
+    job: str = ordered.json()["id"]
+    return job
 
 
 def folder_policy(folder: Path) -> Path:

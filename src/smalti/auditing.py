@@ -1,6 +1,7 @@
 """Results of audits, for the owners of the training data."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smalti.engine.registry.attempts import Attempt
@@ -12,7 +13,8 @@ from smalti.policy.decide.names import iri
 from smalti.reports import terminal
 from smalti.reports.audits import page
 from smalti.reports.page import Page
-from smalti.reports.web import write_html
+from smalti.reports.web import to_html, write_html
+from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,9 +57,59 @@ def audits(target: str, *, party: str, registry: Registry) -> tuple[Audited, ...
         raise UsageError(
             target, f"{owner} does not own the training data", "an owner of the data", "ask one of them"
         )
+    return tuple(map(_audited, own))
+
+
+def every_audit(registry: Registry, *, owner: IRI | None) -> tuple[Audited, ...]:
+    """All attempts that a registry recorded, oldest first.
+
+    Args:
+        registry: that recorded them.
+        owner: of the training data: then its own alone; None: everybody's, for whoever may see all figures.
+    """
     return tuple(
-        Audited(attempt, figures_from_json(attempt.figures) if attempt.figures else None) for attempt in own
+        _audited(attempt)
+        for attempt in registry.attempts()
+        if owner is None or owner in registry.full_owners(attempt.target)
     )
+
+
+def row(audited: Audited) -> dict[str, Any]:
+    """An attempt without its figures, for lists."""
+    attempt = audited.attempt
+    return {
+        "run": attempt.run,
+        "model": attempt.output,
+        "data": attempt.target,
+        "policy": attempt.policy_uid,
+        "party": attempt.party,
+        "state": str(attempt.state),
+        "number": attempt.number,
+        "begun": attempt.begun_at.isoformat(),
+        "ended": None if attempt.ended_at is None else attempt.ended_at.isoformat(),
+        "hasFigures": audited.figures is not None,
+    }
+
+
+def to_page(audited: Audited) -> str:
+    """The report of an attempt, as a page of HTML with curves.
+
+    Raises:
+        BackendError: the extra `audit` is not installed.
+    """
+    return to_html(_page(audited, with_drawings=True))
+
+
+def written_page(place: str) -> bytes | None:
+    """A page that a study wrote; None: it wrote none."""
+    try:
+        return Path(place).read_bytes()
+    except OSError:
+        return None
+
+
+def _audited(attempt: Attempt) -> Audited:
+    return Audited(attempt, figures_from_json(attempt.figures) if attempt.figures else None)
 
 
 def to_json(audited: tuple[Audited, ...]) -> dict[str, Any]:

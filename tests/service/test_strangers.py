@@ -60,6 +60,7 @@ ONE_OF = {
     ),
 }  # fmt: skip
 LISTS = {
+    "listAuditable": ("/v1/auditable",),
     "listPolicies": ("/v1/policies", f"/v1/policies?target={CUSTOMER}"),
     "listData": ("/v1/data",),
     "listTargets": ("/v1/targets",),
@@ -68,6 +69,8 @@ LISTS = {
 ASKED = {"decide": "/v1/decisions", "explain": "/v1/explanations"}
 OF_DATA = {"tryPolicy"}
 """Tried below."""
+OF_AUDITS = {"orderStudy", "readStudyPage", "listAudits", "readAudit", "readAuditPage", "listPermissions"}
+"""Tried in `test_audits.py`."""
 OF_JOBS = {"orderJob", "listJobs", "readJob", "followJob", "stopJob", "retryJob", "readReport"}
 """Tried in `test_jobs.py`."""
 OF_GATEWAYS = {"evaluate", "evaluateAll"}
@@ -77,12 +80,22 @@ OF_CONTROL_PLANES = {
     for verb in ("prepare", "start", "read", "suspend", "resume", "terminate", "completed")
 }
 """Tried in `test_signaling.py`."""
-OWN = {"checkPolicy", "addPolicies", "upload", "bindFile", "readSelf"}
+OWN = {"listAuditChoices", "checkPolicy", "addPolicies", "upload", "bindFile", "readSelf"}
 """Operations on what the asker sends itself; what of them is foreign is tried below."""
 
 
 def test_the_tables_name_every_operation() -> None:
-    named = {*ONE_OF, *LISTS, *ASKED, *OWN, *OF_DATA, *OF_JOBS, *OF_GATEWAYS, *OF_CONTROL_PLANES}
+    named = {
+        *ONE_OF,
+        *LISTS,
+        *ASKED,
+        *OWN,
+        *OF_DATA,
+        *OF_JOBS,
+        *OF_AUDITS,
+        *OF_GATEWAYS,
+        *OF_CONTROL_PLANES,
+    }
     assert {
         operation.name for operation in OPERATIONS if operation.roles not in (ANYBODY, {Role.OPERATOR})
     } == named

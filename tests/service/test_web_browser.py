@@ -3,8 +3,6 @@
 The same tests take the screenshots of the documentation, where `SMALTI_SCREENSHOTS` names a folder.
 """
 
-import io
-import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -14,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import chromium
-from PIL import Image
+from browsing import browser, check_fits, heading, row_of, shot, sign_in, tree, watched
 from served import served
 from service_world import POLICY, READER, World, make_market
 from shell import CUSTOMER, OWNER, USER, small_rows, smalti
@@ -27,17 +24,12 @@ from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, Page
 
+__all__ = ["browser"]
 pytestmark = pytest.mark.browser
 
-ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 PEOPLE = "http://example.com/People"
-MOST_BYTES, TALLEST = 100_000, 1200
-"""Of a screenshot, which shows the beginning of a long page."""
 
 
 @pytest.fixture(scope="module")
@@ -54,32 +46,6 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, st
         assert world.registry.ledger.charge(charge, Ceiling(Decimal(1), Decimal(0)))
     with served(world) as address:
         yield world, run, address
-
-
-@pytest.fixture(scope="module")
-def browser() -> "Iterator[Browser]":
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (absent where it is skipped)
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium.find(), args=ARGUMENTS)
-        yield opened
-        opened.close()
-
-
-def watched(browser: "Browser", address: str, **choices: Any) -> "tuple[BrowserContext, list[str]]":
-    """A window, and what is wrong in it: errors of scripts, refusals by the policy, requests elsewhere."""
-    context = browser.new_context(viewport={"width": 1200, "height": 800}, base_url=address, **choices)
-    context.set_default_timeout(8_000)
-    wrong: list[str] = []
-    context.on("weberror", lambda error: wrong.append(str(error.error)))
-    context.on(
-        "console",
-        lambda line: (
-            wrong.append(line.text) if "Refused" in line.text or "Content Security" in line.text else None
-        ),
-    )
-    context.on("request", lambda sent: None if sent.url.startswith(address) else wrong.append(sent.url))
-    return context, wrong
 
 
 @pytest.fixture(scope="module")
@@ -104,41 +70,9 @@ def page(browser: "Browser", market: tuple[World, str, str], signed_in: Any) -> 
     assert wrong == []
 
 
-def sign_in(page: "Page", key: str) -> None:
-    page.goto("/")
-    page.get_by_label("Key").fill(key)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/web/")
-
-
-def shot(page: "Page", name: str) -> None:
-    """Write a screenshot, where that is wanted."""
-    if folder := os.environ.get("SMALTI_SCREENSHOTS"):
-        place = Path(folder) / f"web-{name}.png"
-        whole = page.screenshot(full_page=True, animations="disabled")
-        with Image.open(io.BytesIO(whole)) as taken:
-            top = taken.convert("RGB").crop((0, 0, taken.width, min(taken.height, TALLEST)))
-        top.quantize(64).save(place, optimize=True)
-        assert place.stat().st_size < MOST_BYTES, place
-
-
 def bound_to(world: World, target: str) -> dict[str, Any]:
     items: list[dict[str, Any]] = world.get("/v1/data").json()["items"]
     return next(bound for bound in items if bound["target"] == target)
-
-
-def tree(page: "Page", selector: str = "main") -> str:
-    return page.locator(selector).aria_snapshot()
-
-
-def heading(page: "Page") -> str:
-    return page.get_by_role("heading", level=1).inner_text()
-
-
-def row_of(page: "Page", table: str, first: str) -> str:
-    """The cells of a row of a table, by what its first one begins with."""
-    rows = page.get_by_role("region", name=table, exact=True).get_by_role("row")
-    return rows.filter(has_text=first).first.inner_text()
 
 
 def test_sign_in_by_keyboard_with_errors_at_the_field(
@@ -363,13 +297,7 @@ def test_pages_fit_a_narrow_window_and_have_one_heading(
         f"policy/revoke?uid={POLICY}", "outputs", f"outputs/{run}", "budgets", "jobs",
     ):  # fmt: skip
         page.goto(f"/web/{path}")
-        assert page.get_by_role("heading", level=1).count() == 1, path
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-        nameless = page.evaluate(
-            "[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]"
-            ".filter(field => !field.labels.length && !field.getAttribute('aria-labelledby')).length"
-        )
-        assert nameless == 0, path
+        check_fits(page)
     page.set_viewport_size({"width": 1200, "height": 800})
     page.goto(f"/web/policy/try?uid={POLICY}&target={CUSTOMER}")
     shot(page, "try-dark")

@@ -4,13 +4,26 @@ from typing import Any
 
 import pytest
 from httpx2 import Response
-from service_world import AUDITOR, OPERATOR, POLICY, STRANGER, World, make_market
+from service_world import (
+    AUDITOR,
+    MEMBERS,
+    MODEL,
+    OPERATOR,
+    OTHERS,
+    POLICY,
+    STRANGER,
+    World,
+    add_audit,
+    add_study,
+    make_market,
+)
 from shell import CUSTOMER, OWNER, USER, small_document
 
 from smalti.service.web.site import PAGES
 
 HERE = {"origin": "http://testserver"}
 UNKNOWN = "http://example.com/nothing"
+RULE = "http://example.com/policy/small/1"
 TEXT = str(small_document()).replace("'", '"')
 ONE_OF: dict[str, tuple[str, str, dict[str, str]]] = {
     # By page: an address about what the owner has, the same about what nobody has, and a form.
@@ -38,14 +51,21 @@ ONE_OF: dict[str, tuple[str, str, dict[str, str]]] = {
     "followJob": ("jobs/{job}/events", "jobs/none/events", {}),
     "stopJob": ("jobs/{job}/stop", "jobs/none/stop", {}),
     "retryJob": ("jobs/{job}/retry", "jobs/none/retry", {}),
+    "showRequest": (f"ask/new?policy={POLICY}&rule={RULE}&target={CUSTOMER}", "ask/new?policy=none", {}),
+    "downloadCertificate": ("outputs/{run}/certificate", "outputs/none/certificate", {}),
+    "showAudit": ("audits/{audit}", "audits/none", {}),
+    "showAuditReport": ("audits/{audit}/report", "audits/none/report", {}),
+    "downloadQualityCertificate": ("audits/{audit}/certificate", "audits/none/certificate", {}),
+    "showStudyReport": ("jobs/{study}/report", "jobs/none/report", {}),
 }  # fmt: skip
 LISTS = {
     "showHome": "", "showData": "data", "showPolicies": "policies?state=all", "showOutputs": "outputs",
+    "showPermissions": "ask", "showAudits": "audits", "showStudyForm": "audits/new",
     "showBudgets": "budgets", "showJobs": "jobs", "beginPolicy": "policies/begin?data={data}",
 }  # fmt: skip
 OWN = {
     "showSignIn", "signIn", "signOut", "showUpload", "receiveUpload", "showEditor", "addPolicy",
-    "checkText", "policyFromForm", "showNothing",
+    "checkText", "policyFromForm", "showNothing", "askFor", "startStudies", "showHealth",
 }  # fmt: skip
 """What is about the visitor's own text, file or key; what of it is foreign is tried below."""
 
@@ -56,7 +76,8 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, dict[str, s
     world, run = make_market(tmp_path_factory.mktemp("strangers"))
     (bound,) = world.get("/v1/data").json()["items"]
     job = world.ask("POST", "/v1/jobs", json={"kind": "assess", "target": CUSTOMER}).json()
-    return world, {"run": run, "data": bound["id"], "job": job["id"]}
+    has = {"run": run, "data": bound["id"], "job": job["id"], "study": add_study(world)}
+    return world, has | {"audit": add_audit(world)}
 
 
 def seen(world: World, party: str, path: str, method: str = "GET", **parts: Any) -> Response:
@@ -111,7 +132,7 @@ def test_what_somebody_else_owns_cannot_be_taken(market: tuple[World, dict[str, 
     begun = seen(world, STRANGER, "policies/begin", "POST", data={"data": has["data"]})
     assert begun.status_code == 404
     assert (world.get("/v1/data").json(), world.get("/v1/policies").json()) == before
-    assert len(list((world.folder / "uploads").iterdir())) == 1
+    assert len(list((world.folder / "uploads").iterdir())) == 4
 
 
 def test_recipients_see_what_was_made_for_them_and_no_figures(
@@ -133,7 +154,7 @@ def test_auditors_see_reports_and_operators_jobs_and_neither_data(
 ) -> None:
     world, has = market
     assert "Figures for owners" in seen(world, AUDITOR, f"outputs/{has['run']}").text
-    for path in ("data", f"outputs/{has['run']}/files/anonCustomer.csv", "jobs", "budgets"):
+    for path in ("data", f"outputs/{has['run']}/files/anonCustomer.csv", "budgets", "ask"):
         assert seen(world, AUDITOR, path).status_code == 403
     assert has["job"] in seen(world, OPERATOR, "jobs").text
     assert seen(world, OPERATOR, f"jobs/{has['job']}").status_code == 200
@@ -147,3 +168,56 @@ def test_rows_are_shown_to_the_owner_alone(market: tuple[World, dict[str, str]])
     assert "Ten rows of the data" in seen(world, OWNER, path).text
     for party in (USER, STRANGER):
         assert seen(world, party, path).status_code == 404
+
+
+def test_auditors_start_studies_of_what_belongs_to_the_same_owner(
+    market: tuple[World, dict[str, str]],
+) -> None:
+    world, has = market
+    fields = {"model": MODEL, "members": MEMBERS, "others": OTHERS, "label": "class", "attack": "loss"}
+    before = len(world.get("/v1/jobs", OPERATOR).json()["items"])
+    for party in (STRANGER, USER):
+        refused = seen(world, party, "audits/new", "POST", data=fields)
+        assert (refused.status_code, MODEL in refused.text) == (422, False)
+    wrong = seen(world, AUDITOR, "audits/new", "POST", data=fields | {"attack": "", "others": MEMBERS})
+    assert wrong.status_code == 422
+    assert "Choose at least one attack." in wrong.text
+    assert len(world.get("/v1/jobs", OPERATOR).json()["items"]) == before
+    assert seen(world, AUDITOR, "audits/new", "POST", data=fields).status_code == 303
+    listed = seen(world, AUDITOR, "audits").text
+    assert has["audit"] in listed
+    assert has["study"] not in listed
+    assert seen(world, AUDITOR, f"jobs/{has['study']}").status_code == 404
+    framed = seen(world, AUDITOR, f"audits/{has['audit']}/report")
+    assert "sandbox" in framed.headers["content-security-policy"]
+    assert "<svg" in framed.text
+
+
+def test_a_requester_asks_for_what_names_it_and_errors_stand_at_the_field(
+    market: tuple[World, dict[str, str]],
+) -> None:
+    world, _ = market
+    fields = {"policy": POLICY, "rule": RULE, "target": CUSTOMER, "purpose": "marketing"}
+    for party in (STRANGER, AUDITOR):
+        assert seen(world, party, "ask/new", "POST", data=fields).status_code == (
+            404 if party == STRANGER else 403
+        )
+    for name, wrong in (("purpose", "statistical"), ("purpose", "x y"), ("with-k", "1"), ("with-k", "x")):
+        refused = seen(world, USER, "ask/new", "POST", data=fields | {name: wrong})
+        assert refused.status_code == 422, wrong
+        assert f'id="wrong-{name}"' in refused.text, wrong
+    assert world.get("/v1/jobs", USER).json()["items"] == []
+    places = {
+        seen(world, USER, "ask/new", "POST", data=fields | {"with-k": "3", "once": "a"}).headers["location"]
+        for _ in range(2)
+    }
+    (job,) = world.get("/v1/jobs", USER).json()["items"]
+    assert places == {f"/web/jobs/{job['id']}?notice=asked"}
+
+
+def test_operators_see_whether_the_service_works(market: tuple[World, dict[str, str]]) -> None:
+    world, has = market
+    page = seen(world, OPERATOR, "health").text
+    assert "works" in page
+    assert has["job"] in page
+    assert not {part for part in (CUSTOMER, POLICY, OWNER, USER) if part in page}

@@ -16,11 +16,13 @@ from smalti.service.openapi import document
 from smalti.service.operations import Answer, AnyOperation
 from smalti.service.problems import RefusedError, refusal_of
 from smalti.service.routes import (
+    audits,
     budgets,
     data,
     decisions,
     evaluations,
     jobs,
+    permissions,
     policies,
     previews,
     signaling,
@@ -32,8 +34,8 @@ from smalti.service.web.site import routes_of, to_home, wants_page
 
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     *status.OPERATIONS, *policies.OPERATIONS, *decisions.OPERATIONS, *data.OPERATIONS,
-    *targets.OPERATIONS, *previews.OPERATIONS, *budgets.OPERATIONS, *jobs.OPERATIONS,
-    *evaluations.OPERATIONS, *signaling.OPERATIONS,
+    *permissions.OPERATIONS, *targets.OPERATIONS, *previews.OPERATIONS, *budgets.OPERATIONS,
+    *jobs.OPERATIONS, *audits.OPERATIONS, *evaluations.OPERATIONS, *signaling.OPERATIONS,
 )  # fmt: skip
 """All operations of the service."""
 _CODES: Final = {404: "not-found", 405: "method-not-allowed"}

@@ -8,16 +8,18 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from smalti.engine.jobs.requests import Assess, Audit, JobRequest, Run, Sweep
+from smalti.engine.jobs.requests import Assess, Audit, JobRequest, Run, Study, Sweep
 from smalti.engine.registry.bound_data import BoundData
 from smalti.engine.registry.entries import StoredPolicy
 from smalti.engine.registry.registry import Registry
 from smalti.errors import UsageError
+from smalti.permitting import data_of
 from smalti.policy.decide.names import iri
 from smalti.service.disclosure import governs, is_for
 from smalti.service.operations import Described
 from smalti.service.parties import Asker
 from smalti.service.problems import RefusedError, not_found
+from smalti.study_choices import check_study
 from smalti.vocab.terms import IRI
 
 _Iri = Annotated[str, Field(max_length=4096)]
@@ -25,6 +27,8 @@ _Text = Annotated[str, Field(max_length=4096)]
 _Texts = Annotated[tuple[_Text, ...], Field(max_length=100)]
 _POLICY: Final = "policy.jsonld"
 _QUERY: Final = "query.json"
+STUDY_PAGE: Final = "study.html"
+"""The report of a study, in the folder of its job."""
 
 
 class _PolicyJob(Described):
@@ -79,6 +83,22 @@ class AssessJob(Described):
 Order = RunJob | SweepJob | AssessJob
 
 
+class StudyOrder(Described):
+    """Attacks on a model file, with records that it was trained on, and others."""
+
+    model: Annotated[_Iri, Field(description="a target that a model file is bound to")]
+    members: Annotated[_Iri, Field(description="a target bound to the records that it was trained on")]
+    others: Annotated[_Iri, Field(description="a target bound to records that it was not trained on")]
+    label: Annotated[_Text, Field(min_length=1, description="the column of the classes")]
+    attacks: Annotated[_Texts, Field(min_length=1, description="names that `/v1/auditable` lists")]
+    recipe: Annotated[
+        _Text | None, Field(description="for attacks with shadow models; a network file states it")
+    ] = None
+    shadow_models: Annotated[int, Field(ge=2, le=1000)] = 16
+    confidence: Annotated[float, Field(gt=0, le=0.999999)] = 0.95
+    gives_logits: bool = False
+
+
 def request_for(registry: Registry, asker: Asker, order: Order, folder: Path) -> JobRequest:
     """What a worker is asked to do.
 
@@ -116,6 +136,29 @@ def request_for(registry: Registry, asker: Asker, order: Order, folder: Path) ->
         return Sweep(**common | ({} if order.recipient else {"party": None}), vary=order.vary)
     kind = Run if order.kind == "run" else Audit
     return kind(**common, out=str(folder / "published"), output_format=order.output_format)
+
+
+def study_for(registry: Registry, asker: Asker, order: StudyOrder, folder: Path) -> Study:
+    """The study that a worker is asked to do.
+
+    Somebody who owns all of the model and both tables may order it, and an auditor, of what belongs to the
+    same owner. An auditor's own model on the data of others could answer questions about single records.
+
+    Raises:
+        RefusedError: there is no such target for the asker, or no data is bound to it.
+        UsageError, ProblemsError: the file is no model, or an attack or recipe is not known.
+    """
+    targets = [iri(getattr(order, name), name) for name in ("model", "members", "others")]
+    owners = frozenset.intersection(*(frozenset(registry.full_owners(target)) for target in targets))
+    if not owners or not (asker.audits or asker.party in owners):
+        raise not_found()
+    model, members, others = (_bound(registry, target).place for target in targets)
+    check_study(model.name, order.attacks, order.recipe)
+    return Study(
+        model=str(model), members=str(members), others=str(others), label=order.label,
+        attacks=order.attacks, recipe=order.recipe, shadow_models=order.shadow_models,
+        confidence=order.confidence, gives_logits=order.gives_logits, html=str(folder / STUDY_PAGE),
+    )  # fmt: skip
 
 
 def bound_for_owner(
@@ -178,8 +221,8 @@ def _policy(registry: Registry, asker: Asker, uid: IRI, target: IRI) -> StoredPo
 
 
 def _bound(registry: Registry, target: IRI) -> BoundData:
-    bound = registry.bindings.of(target)
-    if bound is None or bound.party not in registry.full_owners(target):
+    bound = data_of(registry, target)
+    if bound is None:
         raise RefusedError(409, "conflict", "no data is bound to this target: its owner uploads it first")
     return bound
 

@@ -30,9 +30,10 @@ from smalti.service.problems import RefusedError, not_found
 from smalti.service.received import RawBody, Upload
 from smalti.service.state import Service
 from smalti.service.uploads import file_below, file_name
+from smalti.study_choices import is_model
 from smalti.vocab.terms import IRI
 
-_DATA: Final = having("id", "target", "name", "uploaded", "bound", "sha256", "size", "described")
+_DATA: Final = having("id", "target", "name", "uploaded", "bound", "sha256", "size", "described", "isModel")
 _FILES: Final = (
     OCTETS, "text/csv", "application/vnd.apache.parquet", "application/gzip",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -193,6 +194,7 @@ def _shown(bound: BoundData) -> Json:
         "sha256": bound.digest,
         "size": bound.size,
         "described": described_text(bound.place) is not None,
+        "isModel": is_model(bound.name),
     }
 
 

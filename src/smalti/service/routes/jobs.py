@@ -26,15 +26,12 @@ from smalti.service.operations import (
 )
 from smalti.service.ordering import Order, new_folder, request_for
 from smalti.service.pages import Paged, closed_cursor, opened_cursor
-from smalti.service.parties import PARTIES, Asker
+from smalti.service.parties import EVERYBODY, PARTIES, READERS, Asker
 from smalti.service.problems import not_found
 
-_JOB: Final = having(
-    "id", "kind", "state", "phase", "reason", "exitCode", "target", "versions", "submitted"
-)
+JOB: Final = having("id", "kind", "state", "phase", "reason", "exitCode", "target", "versions", "submitted")
 _HIDDEN: Final = ("request", "out", "report", "worker")
 """What of a job is about the machine, or about data."""
-_WATCHING: Final = frozenset({Role.PARTY, Role.OPERATOR})
 
 
 class Ordered(RootModel[Annotated[Order, Field(discriminator="kind")]]):
@@ -57,7 +54,7 @@ def order_job(call: Call[NoQuery, Ordered]) -> Answer:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return answered(_shown(job), 202, {"Location": f"/v1/jobs/{job.id}"})
+    return answered(shown(job), 202, {"Location": f"/v1/jobs/{job.id}"})
 
 
 def list_jobs(call: Call[JobList, None]) -> Answer:
@@ -70,38 +67,38 @@ def list_jobs(call: Call[JobList, None]) -> Answer:
         after=None if query.cursor is None else opened_cursor(query.cursor),
         limit=query.limit + 1,
     )
-    shown = listed[: query.limit]
-    following = closed_cursor(shown[-1].id) if len(listed) > query.limit else None
-    return answered({"items": [_shown(job) for job in shown], "next": following})
+    these = listed[: query.limit]
+    following = closed_cursor(these[-1].id) if len(listed) > query.limit else None
+    return answered({"items": [shown(job) for job in these], "next": following})
 
 
 def read_job(call: Call[NoQuery, None]) -> Answer:
     """One job."""
-    return answered(_shown(_job(call)))
+    return answered(shown(job_of(call)))
 
 
 def follow_job(call: Call[NoQuery, None]) -> Answer:
     """A job as it is now, and after each change until it is over."""
-    _job(call)
+    job_of(call)
     return Answer(Events(_look(call)), "text/event-stream")
 
 
 def stop_job(call: Call[NoQuery, None]) -> Answer:
     """Stop a job."""
-    return answered(_shown(queue.stop(call.service.registry, _job(call).id)), 202)
+    return answered(shown(queue.stop(call.service.registry, job_of(call).id)), 202)
 
 
 def retry_job(call: Call[NoQuery, None]) -> Answer:
     """Queue a job again."""
-    job = _job(call)
+    job = job_of(call)
     if job.party != call.asker.party:
         raise not_found()
-    return answered(_shown(queue.retry(call.service.registry, job.id)), 202)
+    return answered(shown(queue.retry(call.service.registry, job.id)), 202)
 
 
 def read_report(call: Call[NoQuery, None]) -> Answer:
-    """The report of a job, for the owner who ordered it."""
-    job = _job(call)
+    """The report of a job, for whoever ordered it."""
+    job = job_of(call)
     report = None if job.result is None else job.result.report
     if job.party != call.asker.party or report is None or not report.is_file():
         raise not_found()
@@ -112,80 +109,92 @@ def _operates(asker: Asker) -> bool:
     return Role.OPERATOR in asker.roles
 
 
-def _job(call: Call[NoQuery, None]) -> StoredJob:
+def job_of(call: Call[NoQuery, None]) -> StoredJob:
     """The job of the path.
 
     Raises:
         RefusedError: there is none, or it is another party's, and the asker is no operator.
     """
     job = call.service.registry.jobs.get(call.path["id"])
-    if job is None or not (
-        _operates(call.asker) or (call.asker.is_party and job.party == call.asker.party)
-    ):
+    if job is None or not (_operates(call.asker) or job.party == call.asker.party):
         raise not_found()
     return job
 
 
 def _look(call: Call[NoQuery, None]) -> Callable[[], tuple[str, bool]]:
     """What to look for: the event of a change, empty where there is none; and whether it was the last."""
-    shown: list[object] = []
+    seen: list[object] = []
 
     def look() -> tuple[str, bool]:
         # A key that was revoked meanwhile sees no more of it.
         call.recognise()
-        job = _job(call)
+        job = job_of(call)
         now = (job.state, job.attempts, job.phase, job.wants_stop)
-        if [now] == shown:
+        if [now] == seen:
             return "", job.state.is_over
-        shown[:] = [now]
-        return f"event: job\ndata: {json.dumps(_shown(job))}\n\n", job.state.is_over
+        seen[:] = [now]
+        return f"event: job\ndata: {json.dumps(shown(job))}\n\n", job.state.is_over
 
     return look
 
 
-def _shown(job: StoredJob) -> Json:
-    shown = job_json(job, queue.request_of(job))
-    has_report = shown["report"] is not None
-    return {name: value for name, value in shown.items() if name not in _HIDDEN} | {"hasReport": has_report}
+def _without_places(text: str | None, request: Json) -> str | None:
+    """A text with the names of a request's members in the place of paths: where a file is, nobody sees."""
+    if text is None:
+        return None
+    places = {value: name for name, value in request.items() if isinstance(value, str) and value[:1] == "/"}
+    for place in sorted(places, key=len, reverse=True):
+        text = text.replace(place, f"the {places[place]}")
+    return text
+
+
+def shown(job: StoredJob) -> Json:
+    """A job as others than its worker may see it."""
+    document = job_json(job, queue.request_of(job))
+    document["reason"] = _without_places(document["reason"], document["request"])
+    has_report = document["report"] is not None
+    return {name: value for name, value in document.items() if name not in _HIDDEN} | {
+        "hasReport": has_report
+    }
 
 
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     Operation(
         method="POST", path="/v1/jobs", name="orderJob", tag="jobs",
         summary="Queue a run, an audit, a sweep or an assessment; a worker of the registry does it.",
-        roles=PARTIES, handler=order_job, query=NoQuery, body=Ordered, gives=_JOB, status=202,
+        roles=PARTIES, handler=order_job, query=NoQuery, body=Ordered, gives=JOB, status=202,
         refuses=(404,),
     ),
     Operation(
         method="GET", path="/v1/jobs", name="listJobs", tag="jobs",
         summary="List the asker's jobs, oldest first; operators see all.",
-        roles=_WATCHING, handler=list_jobs, query=JobList, body=type(None), gives=listing(_JOB),
+        roles=EVERYBODY, handler=list_jobs, query=JobList, body=type(None), gives=listing(JOB),
     ),
     Operation(
         method="GET", path="/v1/jobs/{id}", name="readJob", tag="jobs", summary="Read a job.",
-        roles=_WATCHING, handler=read_job, query=NoQuery, body=type(None), gives=_JOB, refuses=(404,),
+        roles=EVERYBODY, handler=read_job, query=NoQuery, body=type(None), gives=JOB, refuses=(404,),
     ),
     Operation(
         method="GET", path="/v1/jobs/{id}/events", name="followJob", tag="jobs",
         summary="Follow a job by server-sent events until it is over.",
-        roles=_WATCHING, handler=follow_job, query=NoQuery, body=type(None),
+        roles=EVERYBODY, handler=follow_job, query=NoQuery, body=type(None),
         media_types=("text/event-stream",), refuses=(404,),
     ),
     Operation(
         method="POST", path="/v1/jobs/{id}/stop", name="stopJob", tag="jobs",
         summary="Stop a job: it cleans up and publishes nothing.",
-        roles=_WATCHING, handler=stop_job, query=NoQuery, body=type(None), gives=_JOB, status=202,
+        roles=EVERYBODY, handler=stop_job, query=NoQuery, body=type(None), gives=JOB, status=202,
         refuses=(404,),
     ),
     Operation(
         method="POST", path="/v1/jobs/{id}/retry", name="retryJob", tag="jobs",
         summary="Queue a job again that failed, was stopped or died; a release is charged anew.",
-        roles=PARTIES, handler=retry_job, query=NoQuery, body=type(None), gives=_JOB, status=202,
+        roles=READERS, handler=retry_job, query=NoQuery, body=type(None), gives=JOB, status=202,
         refuses=(404,),
     ),
     Operation(
         method="GET", path="/v1/jobs/{id}/report", name="readReport", tag="jobs",
-        summary="Read the report of a sweep or an assessment, as the owner who ordered it.",
-        roles=PARTIES, handler=read_report, query=NoQuery, body=type(None), refuses=(404,),
+        summary="Read the report of a sweep, an assessment or a study, as whoever ordered it.",
+        roles=READERS, handler=read_report, query=NoQuery, body=type(None), refuses=(404,),
     ),
 )  # fmt: skip

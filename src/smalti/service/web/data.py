@@ -34,6 +34,7 @@ _ONE_ROW_EACH: Final = "smalti:oneRowEach"
 _RESPONDENTS: Final = (f"{_PREFIX}respondent", "s:respondent", "smalti:respondent")
 NOTICES.update({
     "uploaded": "The file was received. Say what its columns are: then policies can use them.",
+    "model-uploaded": "The model was received. Upload the records that it is to be audited with, too.",
     "described": "The description was kept.",
     "removed": "The data was removed.",
 })  # fmt: skip
@@ -59,6 +60,8 @@ def receive(visit: Visit) -> Response:
     done = visit.tried(lambda: visit.asking.read("upload", query=_uploaded(visit.form), body=visit.upload))
     if isinstance(done, RefusedError):
         return refuse_upload(visit, done)
+    if done["isModel"]:
+        return Moved(f"{HOME}data/{done['id']}", "model-uploaded")
     return Moved(f"{HOME}data/{done['id']}/describe", "uploaded")
 
 

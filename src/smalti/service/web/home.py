@@ -5,11 +5,11 @@ from typing import Final
 
 from smalti.service.parties import EVERYBODY
 from smalti.service.problems import not_found
-from smalti.service.web import data, outputs, policies
+from smalti.service.web import ask, audits, data, health, outputs, policies
 from smalti.service.web.page import Card, Entry, Page, Response, Shown, Visit
 
 _SUBJECTS: Final[tuple[Callable[[Visit], Iterator[Card]], ...]] = (
-    data.cards, policies.cards, outputs.cards,
+    data.cards, policies.cards, outputs.cards, ask.cards, audits.cards, health.cards,
 )  # fmt: skip
 """What modules say of their subjects, in the order of the page: each its `cards`."""
 

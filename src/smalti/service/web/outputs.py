@@ -3,27 +3,40 @@
 from collections.abc import Iterator
 from typing import Final
 
+from smalti.json.text import Json
 from smalti.service.parties import PARTIES, READERS
 from smalti.service.web.page import Card, Entry, Page, Response, Shown, Visit
 
 
 def show_all(visit: Visit) -> Response:
-    """The versions that the visitor may see; the latest first."""
-    versions = visit.asking.items("listVersions")
+    """The versions that the visitor may see; the latest first. Of a target also those that it may read."""
+    target, purpose = visit.query.get("target") or None, visit.query.get("purpose") or None
+    versions = visit.asking.items("listVersions", target=target, purpose=purpose)
     versions.sort(key=lambda version: str(version["created"]), reverse=True)
-    return Shown("outputs/all.html", {"versions": versions})
+    return Shown("outputs/all.html", {"versions": versions, "target": target, "purpose": purpose})
 
 
 def show(visit: Visit) -> Response:
     """One version."""
-    version = visit.asking.read("readVersion", path=visit.path)
-    certificate = visit.asking.read("readCertificate", path=visit.path)
-    return Shown("outputs/one.html", {"version": version, "certificate": certificate})
+    wanted = _wanted(visit)
+    version = visit.asking.read("readVersion", path=visit.path, query=wanted)
+    certificate = visit.asking.read("readCertificate", path=visit.path, query=wanted)
+    return Shown("outputs/one.html", {"version": version, "certificate": certificate, **wanted})
+
+
+def download_certificate(visit: Visit) -> Response:
+    """The public certificate of a version, as it was issued."""
+    return visit.asking.ask("readCertificate", path=visit.path, query=_wanted(visit))
 
 
 def download(visit: Visit) -> Response:
     """A file, if that is permitted now."""
-    return visit.asking.ask("download", path=visit.path)
+    return visit.asking.ask("download", path=visit.path, query=_wanted(visit))
+
+
+def _wanted(visit: Visit) -> Json:
+    """What the visitor wants it for, where it says so."""
+    return {"purpose": visit.query.get("purpose") or None}
 
 
 def cards(visit: Visit) -> Iterator[Card]:
@@ -39,6 +52,8 @@ ENTRIES: Final = (Entry("1As owner", "What was made", "outputs", READERS),)
 PAGES: Final = (
     Page(method="GET", path="outputs", name="showOutputs", roles=READERS, handler=show_all),
     Page(method="GET", path="outputs/{run}", name="showOutput", roles=READERS, handler=show),
+    Page(method="GET", path="outputs/{run}/certificate", name="downloadCertificate", roles=READERS,
+         handler=download_certificate),
     Page(method="GET", path="outputs/{run}/files/{name:path}", name="downloadFile", roles=PARTIES,
          handler=download),
 )  # fmt: skip

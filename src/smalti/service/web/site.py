@@ -9,13 +9,24 @@ from starlette.routing import BaseRoute, Route
 
 from smalti.service.operations import AnyOperation
 from smalti.service.state import Service
-from smalti.service.web import budgets, data, entrance, home, jobs, outputs, policies
+from smalti.service.web import (
+    ask,
+    audits,
+    budgets,
+    data,
+    entrance,
+    health,
+    home,
+    jobs,
+    outputs,
+    policies,
+)
 from smalti.service.web.handling import HEADERS, PageEndpoint, Site
 from smalti.service.web.page import HOME, Entry, Page
 from smalti.service.web.rendering import STATIC, static_file
 from smalti.service.web.sessions import Sessions
 
-_MODULES: Final = (entrance, home, data, policies, outputs, budgets, jobs)
+_MODULES: Final = (entrance, home, data, policies, outputs, budgets, ask, audits, jobs, health)
 PAGES: Final[tuple[Page, ...]] = (
     *(page for module in _MODULES for page in module.PAGES), home.ELSEWHERE,
 )  # fmt: skip

@@ -1,0 +1,134 @@
+"""Audits over HTTP: what may be studied, by whom, and who sees what came of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit_samples import MODEL as TRAINED
+from service_world import (
+    AUDITOR,
+    MEMBERS,
+    MODEL,
+    OPERATOR,
+    OTHERS,
+    POLICY,
+    STRANGER,
+    STUDY,
+    World,
+    add_audit,
+    add_study,
+    make_market,
+    make_world,
+)
+from shell import CUSTOMER, OWNER, USER, small_document, small_table, smalti
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, str, str]:
+    """A market with an audit and a study of the owner: its run, and the job."""
+    world, _ = make_market(tmp_path_factory.mktemp("audits"))
+    return world, add_audit(world), add_study(world)
+
+
+def test_owners_and_auditors_read_audits(audited: tuple[World, str, str]) -> None:
+    world, run, _ = audited
+    for party in (OWNER, AUDITOR):
+        (listed,) = world.get("/v1/audits", party).json()["items"]
+        assert (listed["run"], listed["model"], listed["state"]) == (run, TRAINED, "met")
+        assert "loss" in world.get(f"/v1/audits/{run}", party).text
+        page = world.get(f"/v1/audits/{run}/page", party)
+        assert page.headers["content-type"].startswith("text/html")
+        assert page.headers["content-security-policy"].endswith("sandbox")
+        assert "<svg" in page.text
+    for party in (USER, STRANGER):
+        assert world.get("/v1/audits", party).json()["items"] == []
+        for part in ("", "/page"):
+            answers = [world.get(f"/v1/audits/{name}{part}", party) for name in (run, "none")]
+            assert [answer.status_code for answer in answers] == [404, 404]
+            assert answers[0].content == answers[1].content
+
+
+def test_auditors_see_what_may_be_studied_and_nothing_of_its_content(
+    audited: tuple[World, str, str],
+) -> None:
+    world, _, job = audited
+    items = {row["target"]: row for row in world.get("/v1/auditable", AUDITOR).json()["items"]}
+    assert {target for target, row in items.items() if row["isModel"]} == {MODEL}
+    assert items.keys() == {CUSTOMER, MODEL, MEMBERS, OTHERS}
+    assert {name for row in items.values() for name in row} == {"target", "isModel", "owners"}
+    assert world.get("/v1/auditable", STRANGER).json()["items"] == []
+    choices = world.get("/v1/audit-choices", AUDITOR).json()
+    assert {"loss", "rmia"} <= {attack["name"] for attack in choices["attacks"]}
+    assert {"mlp-128"} <= {recipe["name"] for recipe in choices["recipes"]}
+    for path in (f"/v1/jobs/{job}", f"/v1/jobs/{job}/page", f"/v1/jobs/{job}/report"):
+        assert world.get(path, AUDITOR).status_code == 404, "it is the owner's"
+
+
+@pytest.mark.parametrize(
+    ("changes", "party", "status", "place"),
+    [
+        ({}, STRANGER, 404, None),
+        ({"members": "http://example.com/nothing"}, AUDITOR, 404, None),
+        ({"model": MEMBERS}, AUDITOR, 422, "model"),
+        ({"attacks": ["guessing"]}, AUDITOR, 422, "attacks"),
+        ({"recipe": "none"}, OWNER, 422, "recipe"),
+        ({"attacks": []}, OWNER, 422, "/attacks"),
+        ({"confidence": 1}, OWNER, 422, "/confidence"),
+        ({}, OPERATOR, 403, None),
+    ],
+)
+def test_what_may_not_be_studied_is_not_queued(
+    audited: tuple[World, str, str], changes: dict[str, Any], party: str, status: int, place: str | None
+) -> None:
+    world, _, _ = audited
+    before = len(world.get("/v1/jobs", OPERATOR).json()["items"])
+    answer = world.ask("POST", "/v1/studies", party, json=STUDY | changes)
+    assert answer.status_code == status, answer.text
+    if place is not None:
+        assert [problem["where"] for problem in answer.json()["problems"]] == [place]
+    assert len(world.get("/v1/jobs", OPERATOR).json()["items"]) == before
+
+
+def test_a_model_of_somebody_else_does_not_ask_the_owners_records(tmp_path: Path) -> None:
+    """Such a model would answer any question about them."""
+    world = make_world(tmp_path)
+    for target, party, name in (
+        (MODEL, USER, "m.onnx"),
+        (MEMBERS, OWNER, "a.csv"),
+        (OTHERS, OWNER, "b.csv"),
+    ):
+        assert world.upload(b"class,f\na,1\n", party, target, name).status_code == 201
+    for party in (USER, OWNER, AUDITOR):
+        assert world.ask("POST", "/v1/studies", party, json=STUDY).status_code == 404
+
+
+def test_a_study_that_fails_says_why_and_not_where(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    job = add_study(world)
+    assert smalti("worker", "--drain", cwd=tmp_path).code == 0
+    ended = world.get(f"/v1/jobs/{job}").json()
+    assert (ended["state"], ended["hasReport"]) == ("failed", False)
+    assert ended["reason"]
+    assert str(tmp_path) not in json.dumps(ended)
+    assert world.get(f"/v1/jobs/{job}/page").status_code == 404
+
+
+def test_permissions_name_their_party_alone(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    document = small_document(k=("gteq", 2))
+    document["permission"][0]["assignee"] = [USER, STRANGER]
+    assert world.add_policy(document).status_code == 201
+    (permission,) = world.get("/v1/permissions", USER).json()["items"]
+    assert (permission["policy"], permission["order"]) == (POLICY, "run")
+    assert permission["parameters"] == [{"word": "k", "operator": "at least", "values": ["2"]}]
+    assert permission["targets"] == [{"iri": CUSTOMER, "hasData": False}]
+    assert STRANGER not in json.dumps(permission)
+    world.upload(small_table(tmp_path).read_bytes())
+    (permission,) = world.get("/v1/permissions", STRANGER).json()["items"]
+    assert permission["targets"][0]["hasData"]
+    assert USER not in json.dumps(permission)
+    assert world.get("/v1/permissions", OWNER).json()["items"] == []
+    assert world.get("/v1/permissions", AUDITOR).status_code == 403
+    world.ask("DELETE", f"/v1/policies/{POLICY}")
+    assert world.get("/v1/permissions", USER).json()["items"] == []
