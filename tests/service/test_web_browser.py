@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browsing import browser, check_fits, heading, row_of, shot, sign_in, tree, watched
+from browsing import browser, check_fits, row_of, shot, sign_in, tree, watched
 from served import served
 from service_world import POLICY, READER, World, make_market
 from shell import CUSTOMER, OWNER, USER, small_rows, smalti
@@ -75,6 +75,16 @@ def bound_to(world: World, target: str) -> dict[str, Any]:
     return next(bound for bound in items if bound["target"] == target)
 
 
+def headed(page: "Page", title: str) -> None:
+    """Wait for a page by its first heading: what was shown before counts no more."""
+    page.get_by_role("heading", level=1, name=title).wait_for()
+
+
+def says(page: "Page", text: str) -> None:
+    """Wait for what a page says of a form that was done."""
+    page.get_by_role("status").filter(has_text=text).first.wait_for()
+
+
 def test_sign_in_by_keyboard_with_errors_at_the_field(
     browser: "Browser", market: tuple[World, str, str]
 ) -> None:
@@ -85,8 +95,8 @@ def test_sign_in_by_keyboard_with_errors_at_the_field(
     assert page.get_by_label("Key").evaluate("field => field === document.activeElement")
     page.keyboard.type("smalti_wrong")
     page.keyboard.press("Enter")
+    page.locator("[aria-invalid=true]").wait_for()
     field = page.get_by_label("Key")
-    assert field.get_attribute("aria-invalid") == "true"
     described = [
         page.locator(f"#{name}").inner_text()
         for name in (field.get_attribute("aria-describedby") or "").split()
@@ -95,7 +105,7 @@ def test_sign_in_by_keyboard_with_errors_at_the_field(
     shot(page, "sign-in-dark")
     field.fill(world.keys[OWNER])
     page.keyboard.press("Enter")
-    assert heading(page) == "Overview"
+    headed(page, "Overview")
     assert {cookie["httpOnly"] for cookie in context.cookies()} == {True}
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
@@ -112,9 +122,9 @@ def test_sign_in_by_keyboard_with_errors_at_the_field(
         assert part in whole
     shot(page, "overview-dark")
     page.get_by_role("button", name="Sign out").click()
-    assert page.get_by_role("status").inner_text() == "You are signed out."
+    says(page, "You are signed out.")
     page.goto("/web/data")
-    assert heading(page) == "Sign in"
+    headed(page, "Sign in")
     context.close()
     assert wrong == []
 
@@ -140,13 +150,13 @@ def test_data_is_uploaded_described_and_removed(
     page.get_by_label("Who a person is").select_option(label="each row is about another person")
     shot(page, "describe")
     page.get_by_role("button", name="Keep the description").click()
-    assert page.get_by_role("status").first.inner_text() == "The description was kept."
+    says(page, "The description was kept.")
     assert row_of(page, "Columns", "age").split("\t")[:2] == ["age", "decimal"]
     assert "each row is about another person" in tree(page)
     shot(page, "data-set")
     page.get_by_role("link", name="Remove this data").click()
     page.get_by_role("button", name="Remove").click()
-    assert heading(page) == "My data"
+    headed(page, "My data")
     assert PEOPLE not in tree(page)
     shot(page, "data")
     world = market[0]
@@ -176,14 +186,14 @@ def test_a_policy_is_written_with_findings_at_their_places(page: "Page") -> None
     text.fill(written.replace("k: 1", "k: 3"))
     page.get_by_text("Valid:").wait_for()
     page.get_by_role("button", name="Put in force").click()
-    assert page.get_by_role("status").first.inner_text() == "The policy is in force."
+    says(page, "The policy is in force.")
     page.get_by_role("link", name="Change").click()
     text.fill(text.input_value().replace('"rightOperand": 3', '"rightOperand": 4'))
     page.get_by_role("button", name="Replace").click()
-    assert page.get_by_role("status").first.inner_text().startswith("The new text is in force")
+    says(page, "The new text is in force")
     page.get_by_role("link", name="Revoke").click()
     page.get_by_role("button", name="Revoke").click()
-    assert heading(page) == "Policies"
+    headed(page, "Policies")
     assert "live" not in tree(page)
     shot(page, "policies")
 
@@ -205,7 +215,7 @@ def test_the_commonest_policy_comes_from_a_form(page: "Page", market: tuple[Worl
     page.get_by_role("button", name="Show the text").click()
     assert "quasi-identifiers: [age, city]" in page.get_by_role("textbox", name="Text").input_value()
     page.get_by_role("button", name="Put in force").click()
-    assert page.get_by_role("status").first.inner_text() == "The policy is in force."
+    says(page, "The policy is in force.")
     world.ask("DELETE", "/v1/policies/http://example.com/policy/of-a-form")
 
 
@@ -213,7 +223,7 @@ def test_an_owner_sees_what_a_policy_would_do_to_each_column(page: "Page") -> No
     page.goto(f"/web/policy?uid={POLICY}")
     shot(page, "policy")
     page.get_by_role("link", name="What it would do to each column").click()
-    assert heading(page) == "What small would do to Customer"
+    headed(page, "What small would do to Customer")
     assert row_of(page, "Each column", "who").split("\t")[:2] == ["who", "dropped"]
     assert "generalised to ranges" in row_of(page, "Each column", "age")
     for title in ("Ten rows of the data", "Ten rows of what would be published"):
