@@ -37,6 +37,15 @@ def refinements_of(rule: Rule) -> tuple[Condition, ...]:
     return rule.refinements
 
 
+def parameters_of(permission: Permission) -> tuple[Condition, ...]:
+    """All conditions of a permission on the parameters of what it makes; empty where it makes nothing."""
+    way = permission.anonymization
+    if way is None:
+        return refinements_of(permission)
+    bounds = (bounded(terms.K, way.k), bounded(terms.L, way.l))
+    return (*(bound for bound in bounds if bound is not None), *way.parameters)
+
+
 def training_conditions(training: Training) -> tuple[Condition, ...]:
     """The refinements of training, in the order of descriptions."""
     conditions = [

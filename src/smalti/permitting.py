@@ -1,6 +1,5 @@
 """What a party may ask for: permissions in force that name it, in words and as choices of a form."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -10,7 +9,6 @@ from smalti.engine.registry.registry import Registry
 from smalti.json.text import Json
 from smalti.policy.model.model import (
     Comparison,
-    Condition,
     Named,
     Number,
     Operator,
@@ -18,10 +16,10 @@ from smalti.policy.model.model import (
     Policy,
     Text,
 )
-from smalti.policy.model.refinements import bounded, refinements_of
+from smalti.policy.model.refinements import parameters_of
 from smalti.policy.say.describe import describe
 from smalti.policy.say.serialize import number_text
-from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI, K, L
+from smalti.vocab.terms import AUDIT, IRI, STATISTIC
 from smalti.vocab.words import BY_IRI
 
 _CHANGES: Final = {
@@ -63,8 +61,7 @@ def data_of(registry: Registry, target: IRI) -> BoundData | None:
 
 
 def _shown(registry: Registry, stored: StoredPolicy, permission: Permission, party: IRI) -> Json:
-    way = permission.anonymization
-    purposes = permission.purposes
+    purposes, choices = permission.purposes, _choices(permission)
     return {
         "policy": stored.uid,
         "rule": permission.uid,
@@ -77,8 +74,8 @@ def _shown(registry: Registry, stored: StoredPolicy, permission: Permission, par
         "says": _sentence(stored.policy, permission, party) if stored.policy is not None else "",
         "purposes": None if purposes is None else sorted(purposes),
         "order": _order(permission),
-        "parameters": list(_parameters(permission)),
-        "query": way is not None and way.method == DIFFERENTIAL_PRIVACY,
+        "parameters": [_parameter(choice) for choice in choices],
+        "query": any(choice.operand == STATISTIC for choice in choices),
         "output": permission.output,
     }
 
@@ -94,27 +91,27 @@ def _sentence(policy: Policy, permission: Permission, party: IRI) -> str:
 
 
 def _order(permission: Permission) -> str | None:
-    if permission.training is not None:
-        return "audit" if any(duty.audit is not None for duty in permission.duties) else "run"
-    return None if permission.anonymization is None else "run"
+    if permission.how is None:
+        return None
+    return "audit" if any(duty.action == AUDIT for duty in permission.duties) else "run"
 
 
-def _parameters(permission: Permission) -> Iterator[Json]:
-    conditions: tuple[Condition, ...] = ()
-    if permission.training is not None:
-        conditions = refinements_of(permission)
-    elif (way := permission.anonymization) is not None:
-        bounds = (bounded(K, way.k), bounded(L, way.l))
-        conditions = (*(bound for bound in bounds if bound is not None), *way.parameters)
-    for condition in conditions:
-        if isinstance(condition, Comparison) and condition.operator in _CHANGES:
-            yield {
-                "word": BY_IRI[condition.operand].name
-                if condition.operand in BY_IRI
-                else condition.operand,
-                "operator": _CHANGES[condition.operator],
-                "values": [_text(value) for value in condition.values],
-            }
+def _choices(permission: Permission) -> tuple[Comparison, ...]:
+    """The parameters that are left to whoever asks."""
+    return tuple(
+        condition
+        for condition in parameters_of(permission)
+        if isinstance(condition, Comparison) and condition.operator in _CHANGES
+    )
+
+
+def _parameter(choice: Comparison) -> Json:
+    word = BY_IRI.get(choice.operand)
+    return {
+        "word": choice.operand if word is None else word.name,
+        "operator": _CHANGES[choice.operator],
+        "values": [_text(value) for value in choice.values],
+    }
 
 
 def _text(value: object) -> str:
