@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from service_world import OPERATOR, POLICY, READER, STRANGER, World, make_world
+from service_world import GATEWAY, OPERATOR, PLANE, POLICY, READER, STRANGER, World, make_world
 from shell import CUSTOMER, OWNER, USER, small_document, small_table, smalti
 
 ORDER = {"kind": "run", "policy": POLICY, "target": CUSTOMER, "purpose": "marketing"}
@@ -65,6 +65,7 @@ def test_jobs_are_followed_by_events(world: World) -> None:
 def test_jobs_of_others_do_not_exist(world: World) -> None:
     assert jobs_of(world, STRANGER) == jobs_of(world, READER) == []
     assert len(jobs_of(world, OPERATOR)) == 2
+    assert {world.get("/v1/jobs", party).status_code for party in (GATEWAY, PLANE)} == {403}
     (job,) = jobs_of(world, USER)
     for method, part in (
         ("GET", ""),

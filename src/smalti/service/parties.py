@@ -11,6 +11,8 @@ ANYBODY: Final[frozenset[Role]] = frozenset()
 PARTIES: Final = frozenset({Role.PARTY})
 READERS: Final = frozenset({Role.PARTY, Role.AUDITOR})
 OPERATORS: Final = frozenset({Role.OPERATOR})
+WATCHERS: Final = READERS | OPERATORS
+"""Who may see jobs: their own, and operators all."""
 ASKERS: Final = frozenset({Role.PARTY, Role.GATEWAY})
 """Who may ask for decisions in AuthZEN's form."""
 EVERYBODY: Final = frozenset(Role) - {Role.RECIPIENT}

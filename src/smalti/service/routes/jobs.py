@@ -26,7 +26,7 @@ from smalti.service.operations import (
 )
 from smalti.service.ordering import Order, new_folder, request_for
 from smalti.service.pages import Paged, closed_cursor, opened_cursor
-from smalti.service.parties import EVERYBODY, PARTIES, READERS, Asker
+from smalti.service.parties import PARTIES, READERS, WATCHERS, Asker
 from smalti.service.problems import not_found
 
 JOB: Final = having("id", "kind", "state", "phase", "reason", "exitCode", "target", "versions", "submitted")
@@ -168,22 +168,22 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     Operation(
         method="GET", path="/v1/jobs", name="listJobs", tag="jobs",
         summary="List the asker's jobs, oldest first; operators see all.",
-        roles=EVERYBODY, handler=list_jobs, query=JobList, body=type(None), gives=listing(JOB),
+        roles=WATCHERS, handler=list_jobs, query=JobList, body=type(None), gives=listing(JOB),
     ),
     Operation(
         method="GET", path="/v1/jobs/{id}", name="readJob", tag="jobs", summary="Read a job.",
-        roles=EVERYBODY, handler=read_job, query=NoQuery, body=type(None), gives=JOB, refuses=(404,),
+        roles=WATCHERS, handler=read_job, query=NoQuery, body=type(None), gives=JOB, refuses=(404,),
     ),
     Operation(
         method="GET", path="/v1/jobs/{id}/events", name="followJob", tag="jobs",
         summary="Follow a job by server-sent events until it is over.",
-        roles=EVERYBODY, handler=follow_job, query=NoQuery, body=type(None),
+        roles=WATCHERS, handler=follow_job, query=NoQuery, body=type(None),
         media_types=("text/event-stream",), refuses=(404,),
     ),
     Operation(
         method="POST", path="/v1/jobs/{id}/stop", name="stopJob", tag="jobs",
         summary="Stop a job: it cleans up and publishes nothing.",
-        roles=EVERYBODY, handler=stop_job, query=NoQuery, body=type(None), gives=JOB, status=202,
+        roles=WATCHERS, handler=stop_job, query=NoQuery, body=type(None), gives=JOB, status=202,
         refuses=(404,),
     ),
     Operation(

@@ -3,7 +3,7 @@
 from typing import Final
 
 from smalti.json.text import Json
-from smalti.service.parties import EVERYBODY, READERS
+from smalti.service.parties import READERS, WATCHERS
 from smalti.service.problems import RefusedError
 from smalti.service.web.page import HOME, NOTICES, Entry, Moved, Page, Response, Shown, Visit
 from smalti.service.web.policies import sweep_chart
@@ -76,11 +76,11 @@ def _versions(visit: Visit, job: Json) -> list[str]:
     return [version.removeprefix("urn:uuid:") for version in job["versions"]]
 
 
-ENTRIES: Final = (Entry("3Work", "Jobs", "jobs", EVERYBODY),)
+ENTRIES: Final = (Entry("3Work", "Jobs", "jobs", WATCHERS),)
 PAGES: Final = (
-    Page(method="GET", path="jobs", name="showJobs", roles=EVERYBODY, handler=show_all),
-    Page(method="GET", path="jobs/{id}", name="showJob", roles=EVERYBODY, handler=show),
-    Page(method="GET", path="jobs/{id}/events", name="followJob", roles=EVERYBODY, handler=follow),
-    Page(method="POST", path="jobs/{id}/stop", name="stopJob", roles=EVERYBODY, handler=stop),
+    Page(method="GET", path="jobs", name="showJobs", roles=WATCHERS, handler=show_all),
+    Page(method="GET", path="jobs/{id}", name="showJob", roles=WATCHERS, handler=show),
+    Page(method="GET", path="jobs/{id}/events", name="followJob", roles=WATCHERS, handler=follow),
+    Page(method="POST", path="jobs/{id}/stop", name="stopJob", roles=WATCHERS, handler=stop),
     Page(method="POST", path="jobs/{id}/retry", name="retryJob", roles=READERS, handler=retry),
 )
