@@ -116,6 +116,7 @@ def test_an_agreement_becomes_an_output_that_its_consumer_downloads(
     assert key not in repr(plane.registry.access.listed())
 
 
+@pytest.mark.slow
 def test_messages_of_edc_are_understood_and_flows_end_with_their_consumers(
     world: tuple[World, list[Received]],
 ) -> None:

@@ -278,6 +278,7 @@ def test_budgets_are_drawn_and_listed(page: "Page") -> None:
     shot(page, "budgets")
 
 
+@pytest.mark.slow
 def test_pages_work_without_scripts(browser: "Browser", market: tuple[World, str, str]) -> None:
     world, _, address = market
     context, wrong = watched(browser, address, java_script_enabled=False)
@@ -291,6 +292,7 @@ def test_pages_work_without_scripts(browser: "Browser", market: tuple[World, str
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_pages_fit_a_narrow_window_and_have_one_heading(
     browser: "Browser", market: tuple[World, str, str]
 ) -> None:

@@ -100,6 +100,7 @@ def test_a_requester_asks_follows_and_downloads(browser: "Browser", market: tupl
     page.context.close()
 
 
+@pytest.mark.slow
 def test_pages_of_all_roles_fit_a_narrow_window(browser: "Browser", market: tuple[World, str]) -> None:
     world, address = market
     run, job = add_audit(world), add_study(world)

@@ -333,6 +333,7 @@ def test_tampered_outputs_are_refused(tmp_path: Path, name: str) -> None:
     assert not any(text in str(caught.value) for text in ("Oslo", "120.0", "67", "999.9"))
 
 
+@pytest.mark.slow
 def test_spark_writes_the_same_bytes(tmp_path: Path, spark: "SparkSession") -> None:
     from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415 (it needs Spark)
 
