@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from effort import examples
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from published_folders import write_certificate, write_folder
 from shell import CUSTOMER, OWNER, USER, small_policy, small_table
@@ -136,6 +136,8 @@ def number(column: Column, text: str, kind: pa.DataType) -> Decimal:
 
 
 @settings(max_examples=examples(150), deadline=None)
+@example(Column(Datatype.DOUBLE, ["5e-324"], [0], None), True, "float")
+@example(Column(Datatype.DOUBLE, ["1.7e308", "1.7976931348623157e308"], [0, 0], None), True, "float")
 @given(column=COLUMNS, is_declared=st.booleans(), decimals=st.sampled_from(["float", "exact"]))
 def test_bounds_hold_the_original(
     tmp_path_factory: pytest.TempPathFactory, column: Column, is_declared: bool, decimals: str

@@ -122,3 +122,25 @@ def test_a_policy_that_was_revoked_permits_no_job(tmp_path: Path) -> None:
     assert ended["versions"] == []
     assert ended["state"] == "failed" or ended["exitCode"] == 1
     assert world.get("/v1/versions", OWNER).json()["items"] == []
+
+
+def test_why_a_job_failed_is_told_to_an_owner_of_its_data_alone(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    # With more people in each class than the table has.
+    world.add_policy(small_document(k=("gteq", 1000)))
+    world.upload(small_table(tmp_path).read_bytes())
+    asked = {USER: ORDER, OWNER: ORDER | {"recipient": USER}}
+    orders = {
+        party: world.ask("POST", "/v1/jobs", party, json=order).json()["id"] for party, order in asked.items()
+    }
+    assert smalti("worker", "--drain", cwd=tmp_path).code == 0
+    reasons = {
+        (asker, party): world.get(f"/v1/jobs/{orders[party]}", asker).json()["reason"]
+        for asker, party in ((USER, USER), (OWNER, OWNER), (OPERATOR, USER), (OPERATOR, OWNER))
+    }
+    own = reasons.pop((OWNER, OWNER))
+    assert "respondents" in own
+    (shown,) = set(reasons.values())
+    assert shown == "it failed, for a reason that only an owner of all of its data is told: ask one"
+    assert [job["reason"] for job in jobs_of(world, USER)] == [shown]
+    assert shown in world.get(f"/v1/jobs/{orders[USER]}/events", USER).text

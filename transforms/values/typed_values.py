@@ -114,8 +114,12 @@ def _whole_numbers(texts: pa.Array) -> pa.Array | None:
 
 def _double_bounds(low: pa.Array, high: pa.Array) -> Bounds:
     first, last = nearest_doubles(low), nearest_doubles(high)
-    # Half of each before the sum: no overflow, and rounding keeps the result between the two.
-    return Bounds(pa.array(first), pa.array(last), pa.array(first * 0.5 + last * 0.5))
+    # Rounding keeps both between the two ends, but for halves of the smallest doubles, and sums of the
+    # largest ones overflow.
+    with np.errstate(over="ignore"):
+        together = first + last
+    mid = np.where(np.isfinite(together), together * 0.5, first * 0.5 + last * 0.5)
+    return Bounds(pa.array(first), pa.array(last), pa.array(mid))
 
 
 def _exact(texts: pa.Array) -> list[Decimal]:

@@ -72,7 +72,7 @@ def order_study(call: Call[NoQuery, StudyOrder]) -> Answer:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return answered(shown(job), 202, {"Location": f"/v1/jobs/{job.id}"})
+    return answered(shown(service.registry, call.asker, job), 202, {"Location": f"/v1/jobs/{job.id}"})
 
 
 def read_study_page(call: Call[NoQuery, None]) -> Answer:

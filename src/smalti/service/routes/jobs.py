@@ -8,9 +8,10 @@ from typing import Annotated, Final
 from pydantic import Field, RootModel
 
 from smalti.engine.jobs import queue
-from smalti.engine.jobs.requests import JobKind
+from smalti.engine.jobs.requests import JobKind, JobRequest, PolicyOnData
 from smalti.engine.registry.access import Role
-from smalti.engine.registry.job_entries import StoredJob
+from smalti.engine.registry.job_entries import JobState, StoredJob
+from smalti.engine.registry.registry import Registry
 from smalti.json.jobs import job_json
 from smalti.json.text import Json
 from smalti.service.operations import (
@@ -28,10 +29,14 @@ from smalti.service.ordering import Order, new_folder, request_for
 from smalti.service.pages import Paged, closed_cursor, opened_cursor
 from smalti.service.parties import PARTIES, READERS, WATCHERS, Asker
 from smalti.service.problems import not_found
+from smalti.vocab.terms import IRI
 
 JOB: Final = having("id", "kind", "state", "phase", "reason", "exitCode", "target", "versions", "submitted")
 _HIDDEN: Final = ("request", "out", "report", "worker")
 """What of a job is about the machine, or about data."""
+_PLACES: Final = ("data", "model", "members", "others")
+"""What jobs without a policy read."""
+_FOR_OWNERS: Final = "it failed, for a reason that only an owner of all of its data is told: ask one"
 
 
 class Ordered(RootModel[Annotated[Order, Field(discriminator="kind")]]):
@@ -54,7 +59,7 @@ def order_job(call: Call[NoQuery, Ordered]) -> Answer:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return answered(shown(job), 202, {"Location": f"/v1/jobs/{job.id}"})
+    return answered(shown(service.registry, call.asker, job), 202, {"Location": f"/v1/jobs/{job.id}"})
 
 
 def list_jobs(call: Call[JobList, None]) -> Answer:
@@ -69,12 +74,14 @@ def list_jobs(call: Call[JobList, None]) -> Answer:
     )
     these = listed[: query.limit]
     following = closed_cursor(these[-1].id) if len(listed) > query.limit else None
-    return answered({"items": [shown(job) for job in these], "next": following})
+    return answered(
+        {"items": [shown(call.service.registry, asker, job) for job in these], "next": following}
+    )
 
 
 def read_job(call: Call[NoQuery, None]) -> Answer:
     """One job."""
-    return answered(shown(job_of(call)))
+    return answered(shown(call.service.registry, call.asker, job_of(call)))
 
 
 def follow_job(call: Call[NoQuery, None]) -> Answer:
@@ -85,15 +92,16 @@ def follow_job(call: Call[NoQuery, None]) -> Answer:
 
 def stop_job(call: Call[NoQuery, None]) -> Answer:
     """Stop a job."""
-    return answered(shown(queue.stop(call.service.registry, job_of(call).id)), 202)
+    registry = call.service.registry
+    return answered(shown(registry, call.asker, queue.stop(registry, job_of(call).id)), 202)
 
 
 def retry_job(call: Call[NoQuery, None]) -> Answer:
     """Queue a job again."""
-    job = job_of(call)
+    registry, job = call.service.registry, job_of(call)
     if job.party != call.asker.party:
         raise not_found()
-    return answered(shown(queue.retry(call.service.registry, job.id)), 202)
+    return answered(shown(registry, call.asker, queue.retry(registry, job.id)), 202)
 
 
 def read_report(call: Call[NoQuery, None]) -> Answer:
@@ -133,7 +141,10 @@ def _look(call: Call[NoQuery, None]) -> Callable[[], tuple[str, bool]]:
         if [now] == seen:
             return "", job.state.is_over
         seen[:] = [now]
-        return f"event: job\ndata: {json.dumps(shown(job))}\n\n", job.state.is_over
+        return (
+            f"event: job\ndata: {json.dumps(shown(call.service.registry, call.asker, job))}\n\n",
+            job.state.is_over,
+        )
 
     return look
 
@@ -148,14 +159,32 @@ def _without_places(text: str | None, request: Json) -> str | None:
     return text
 
 
-def shown(job: StoredJob) -> Json:
-    """A job as others than its worker may see it."""
-    document = job_json(job, queue.request_of(job))
+def shown(registry: Registry, asker: Asker, job: StoredJob) -> Json:
+    """A job as somebody who may see it at all is shown it, and why it failed as its data's owner alone."""
+    request = queue.request_of(job)
+    document = job_json(job, request)
+    if job.state is JobState.FAILED and not _owns_what_is_read(registry, asker, job, request):
+        document["reason"] = _FOR_OWNERS
     document["reason"] = _without_places(document["reason"], document["request"])
     has_report = document["report"] is not None
     return {name: value for name, value in document.items() if name not in _HIDDEN} | {
         "hasReport": has_report
     }
+
+
+def _owns_what_is_read(registry: Registry, asker: Asker, job: StoredJob, request: JobRequest) -> bool:
+    """Whether somebody ordered a job, and owns all of what it reads.
+
+    A job is done on the word of the policy's issuer, so that its messages are written for an owner: they
+    may tell how many people, in which records, stand against a release.
+    """
+    if job.party != asker.party:
+        return False
+    if isinstance(request, PolicyOnData):
+        return asker.party in registry.full_owners(IRI(request.target))
+    places = {getattr(request, name, None) for name in _PLACES} - {None}
+    bound = registry.bindings.in_force()
+    return places <= {str(each.place) for each in bound if asker.party in registry.full_owners(each.target)}
 
 
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
