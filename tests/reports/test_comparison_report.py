@@ -8,7 +8,7 @@ import pytest
 
 from smalti.reports.comparison import page
 from smalti.reports.page import Drawing, Page, Table
-from smalti.reports.plots import Line, curves, rates
+from smalti.reports.plots import Line, curves, on_straight_lines, rates
 from smalti.reports.web import to_html
 from smalti.studies.comparison.results import (
     Attacked,
@@ -154,3 +154,11 @@ def test_numbers_of_logarithmic_axes_are_plain() -> None:
         assert "mathdefault" not in drawing.svg
         assert ">0.001<" in drawing.svg
         assert "costs $5 and $6" in drawing.svg
+
+
+def test_lines_between_equal_scores_are_straight_ones_and_steps_stay_steps() -> None:
+    tied = on_straight_lines(((0.0, 0.0), (0.9, 1.0)))
+    assert len(tied) > 50
+    assert all(y == pytest.approx(x / 0.9) for x, y in tied)
+    steps = on_straight_lines(((0.0, 0.0), (0.0, 0.2), (0.5, 0.2), (0.5, 1.0), (1.0, 1.0)))
+    assert all(y == (0.2 if 0 < x < 0.5 else 1.0) for x, y in steps if x not in {0.0, 0.5})

@@ -6,8 +6,8 @@ The same figures give the same bytes with one version of Matplotlib: no dates, n
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import cycle
+from dataclasses import dataclass, replace
+from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from smalti.errors import not_installed
@@ -20,6 +20,8 @@ _SIZE: Final = (6.4, 4.4)
 """Inches."""
 _LEAST_RATE: Final = 1e-4
 """Where logarithmic axes begin: lower rates are drawn there."""
+_RATES: Final = tuple(10 ** (power / 20) for power in range(-80, 0))
+"""Between which a line on logarithmic axes looks straight."""
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's, which people with colour vision deficiencies can tell apart."""
 _MARKS: Final = "osD^vP*X"
@@ -93,14 +95,28 @@ def rates(caption: str, description: str, lines: Sequence[Line]) -> Drawing:
     with _style():
         figure, axes = _figure()
         for line, colour in zip(lines, _cycled(len(lines)), strict=True):
-            x, y = ([max(value, _LEAST_RATE) for value in values] for values in _columns(line))
-            axes.step(x, y, where="post", label=line.name, color=colour)
+            drawn = replace(line, points=on_straight_lines(line.points))
+            x, y = ([max(value, _LEAST_RATE) for value in values] for values in _columns(drawn))
+            axes.plot(x, y, label=line.name, color=colour)
         axes.plot([_LEAST_RATE, 1], [_LEAST_RATE, 1], color="#999999", linestyle=":", label="a guess")
         axes.set(xscale="log", yscale="log", xlim=(_LEAST_RATE, 1), ylim=(_LEAST_RATE, 1))
         axes.set(xlabel="false positive rate", ylabel="true positive rate")
         _plain_numbers(axes.xaxis, axes.yaxis)
         axes.legend(frameon=False, loc="lower right")
         return Drawing(caption, description, _svg(figure))
+
+
+def on_straight_lines(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """A curve with points between those that are far apart: a straight line is bent on logarithmic axes.
+
+    Equal scores make such lines (`RocCurve.true_positive_rate_at`); all others are level or upright.
+    """
+    drawn = list(points[:1])
+    for (x, y), (next_x, next_y) in pairwise(points):
+        between = (rate for rate in _RATES if x < rate < next_x)
+        drawn += [(rate, y + (next_y - y) * (rate - x) / (next_x - x)) for rate in between]
+        drawn.append((next_x, next_y))
+    return tuple(drawn)
 
 
 def curves(
