@@ -131,7 +131,8 @@ def test_why_a_job_failed_is_told_to_an_owner_of_its_data_alone(tmp_path: Path) 
     world.upload(small_table(tmp_path).read_bytes())
     asked = {USER: ORDER, OWNER: ORDER | {"recipient": USER}}
     orders = {
-        party: world.ask("POST", "/v1/jobs", party, json=order).json()["id"] for party, order in asked.items()
+        party: world.ask("POST", "/v1/jobs", party, json=order).json()["id"]
+        for party, order in asked.items()
     }
     assert smalti("worker", "--drain", cwd=tmp_path).code == 0
     reasons = {
