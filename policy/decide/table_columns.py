@@ -20,7 +20,7 @@ from smalti.policy.model.model import ColumnComparison, Condition
 from smalti.vocab.terms import IRI
 
 _NOTHING: Final[frozenset[IRI]] = frozenset()
-_REMEMBERED: Final = 1 << 14
+_REMEMBERED: Final = 1 << 10
 """IRIs whose spellings are kept: each request asks for those of its targets many times."""
 
 

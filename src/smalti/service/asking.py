@@ -38,7 +38,8 @@ def admitted(service: Service, address: str, recognise: Callable[[], Asker]) -> 
     except RefusedError:
         service.rates.admit_address(address)
         raise
-    service.rates.admit_party(asker.party)
+    # A control plane's party gives keys of flows to others, whose own requests they must not use up.
+    service.rates.admit_party(asker.party if asker.flow is None else f"flow {asker.flow}")
     return asker
 
 

@@ -1,6 +1,7 @@
 """What a party may see: what it owns, what was made for it, what names it; auditors see reports."""
 
 from dataclasses import replace
+from typing import TypeAlias
 
 from smalti.deciding import decide
 from smalti.engine.plan.plan import ModelFormat
@@ -10,9 +11,11 @@ from smalti.json.decisions import decision_json
 from smalti.json.text import Json
 from smalti.listing import owns_inputs
 from smalti.policy.decide.decision import Decision
+from smalti.policy.model.model import Rule
 from smalti.service.parties import Asker
 from smalti.vocab.terms import IRI
 
+_Rule: TypeAlias = tuple[IRI | None, IRI | None]
 _DENIED = "nothing permits this to this party"
 
 
@@ -22,7 +25,7 @@ def governs(registry: Registry, asker: Asker, stored: StoredPolicy) -> bool:
         return True
     if not asker.is_party:
         return False
-    owned = (asker.party in registry.owners(target) for target in sorted(stored.targets))
+    owned = (asker.party in registry.ownership.on_record(target) for target in sorted(stored.targets))
     return stored.issuer == asker.party or any(owned)
 
 
@@ -33,13 +36,26 @@ def is_for(asker: Asker, stored: StoredPolicy) -> bool:
     return any(party.iri == asker.party for rule in stored.policy.rules for party in rule.assignees)
 
 
+def is_rule_for(asker: Asker, rule: Rule) -> bool:
+    """Whether a rule is about somebody, by name or as everybody."""
+    return not rule.assignees or any(party.iri == asker.party for party in rule.assignees)
+
+
+def shown_targets(registry: Registry, asker: Asker, stored: StoredPolicy) -> list[IRI]:
+    """The targets of a policy that somebody may see: all, where it governs it; or those of rules for it."""
+    if stored.policy is None or governs(registry, asker, stored):
+        return sorted(stored.targets)
+    rules = (rule for rule in stored.policy.rules if is_rule_for(asker, rule))
+    return sorted({target.iri for rule in rules for target in rule.targets} & set(stored.targets))
+
+
 def sees_version(registry: Registry, asker: Asker, version: TargetVersion) -> bool:
     """Whether somebody may see that a version exists: its recipient, owners of its inputs, auditors."""
     if asker.audits:
         return True
     if not asker.is_party:
         return False
-    owns_a_part = (asker.party in registry.owners(source.iri) for source in version.inputs)
+    owns_a_part = (asker.party in registry.ownership.on_record(source.iri) for source in version.inputs)
     return version.party == asker.party or any(owns_a_part)
 
 
@@ -73,22 +89,22 @@ def may_have(registry: Registry, asker: Asker, version: TargetVersion, purpose: 
 def shown_decision(registry: Registry, asker: Asker, decision: Decision) -> Json:
     """A decision as the asker may see it.
 
-    Whoever owns a part of what was asked for sees all of it. Others see what permits them. Of what does
-    not, they see the rules of policies that name them; whether a target exists, they do not learn.
+    Whoever owns a part of each target sees all of it. Others see what permits them. Of what does not, they
+    see the rules for them in policies that name them; whether a target exists, they do not learn.
     """
     request = decision.request
-    granted = {grant.policy.uid for grant in decision.grants}
-    named = {reason.policy for reason in decision.reasons}
+    granted: set[_Rule] = {(grant.policy.uid, grant.permission.uid) for grant in decision.grants}
+    named = {(reason.policy, reason.rule) for reason in decision.reasons}
     # The usual answer shows nothing that needs a further look into the registry.
     if granted and named <= granted and not decision.considered:
         return decision_json(decision)
-    if all(asker.party in registry.owners(target) for target in request.targets):
+    if all(asker.party in registry.ownership.on_record(target) for target in request.targets):
         return decision_json(decision)
-    visible = granted | _naming(registry, asker, request.targets)
+    visible = granted | _rules_for(registry, asker, request.targets)
     shown = replace(
         decision,
-        reasons=tuple(reason for reason in decision.reasons if reason.policy in visible),
-        considered=tuple(report for report in decision.considered if report.policy in visible),
+        reasons=tuple(each for each in decision.reasons if (each.policy, each.rule) in visible),
+        considered=tuple(each for each in decision.considered if (each.policy, each.rule) in visible),
     )
     document = decision_json(shown)
     if not decision.grants:
@@ -98,10 +114,17 @@ def shown_decision(registry: Registry, asker: Asker, decision: Decision) -> Json
     return document
 
 
-def _naming(registry: Registry, asker: Asker, targets: tuple[IRI, ...]) -> set[IRI]:
-    return {
-        stored.uid
-        for target in targets
-        for stored in registry.policies_about(target)
-        if is_for(asker, stored)
-    }
+def _rules_for(registry: Registry, asker: Asker, targets: tuple[IRI, ...]) -> set["_Rule"]:
+    """The names of rules for somebody, in policies that name it; none that also names a rule for others.
+
+    A uid is anybody's to write: what two issuers call so is shown to none but its governors.
+    """
+    visible: set[_Rule] = set()
+    others: set[_Rule] = set()
+    for stored in {stored for target in targets for stored in registry.policies_about(target)}:
+        rules = () if stored.policy is None else stored.policy.rules
+        for rule in rules:
+            is_shown = is_for(asker, stored) and is_rule_for(asker, rule)
+            (visible if is_shown else others).add((stored.uid, rule.uid))
+        (visible if rules and is_for(asker, stored) else others).add((stored.uid, None))
+    return visible - others

@@ -92,16 +92,18 @@ def rates_of(of_party: float, of_address: float) -> Rates:
 def subscriber(address: str) -> str:
     """What an address is counted by: of version 6, the network that one subscriber has.
 
-    >>> subscriber("192.0.2.7"), subscriber("2001:db8:1:2:3::4"), subscriber("testclient")
-    ('192.0.2.7', '2001:db8:1:2::/64', 'testclient')
+    >>> subscriber("192.0.2.7"), subscriber("::ffff:192.0.2.7"), subscriber("2001:db8:1:2:3::4")
+    ('192.0.2.7', '192.0.2.7', '2001:db8:1:2::/64')
     """
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return address
-    return (
-        str(ipaddress.ip_network((parsed, _NETWORK), strict=False)) if parsed.version == 6 else str(parsed)
-    )
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.ip_network((parsed, _NETWORK), strict=False))
+    return str(parsed)
 
 
 def _check(wait: float) -> None:

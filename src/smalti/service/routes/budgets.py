@@ -49,7 +49,7 @@ def read_forecast(call: Call[Forecasted, None]) -> Answer:
 
 def _check_owns(call: Call[Budgeted, None] | Call[Forecasted, None]) -> None:
     """Answer alike about what is unknown, and about what somebody else owns."""
-    if call.asker.party not in call.service.registry.owners(iri(call.query.target, "target")):
+    if call.asker.party not in call.service.registry.ownership.on_record(iri(call.query.target, "target")):
         raise not_found()
 
 

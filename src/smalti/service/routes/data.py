@@ -158,13 +158,15 @@ def check_small(bound: BoundData) -> None:
 
 
 def _check_binds(service: Service, target: IRI, party: IRI) -> None:
+    ownership = service.registry.ownership
+    refusal = RefusedError(409, "conflict", "this party cannot bind this target: choose another IRI")
+    if ownership.has_others_below(target, party):
+        raise refusal
     try:
         service.registry.bindings.check(target, party)
     except UsageError:
-        if service.registry.ownership.is_known(target) and party not in service.registry.owners(target):
-            raise RefusedError(
-                409, "conflict", "this party cannot bind this target: choose another IRI"
-            ) from None
+        if ownership.is_known(target) and party not in ownership.on_record(target):
+            raise refusal from None
         raise
 
 

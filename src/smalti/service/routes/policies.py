@@ -1,7 +1,7 @@
 """Policies: check, add, replace, revoke, list, read."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from smalti.errors import PolicyError, UsageError
 from smalti.json.registry import policy_json, policy_states
 from smalti.json.text import Json
 from smalti.policy.findings.render import to_json
-from smalti.service.disclosure import governs, is_for
+from smalti.service.disclosure import governs, is_for, shown_targets
 from smalti.service.operations import (
     NOTHING,
     POLICY_TYPES,
@@ -93,7 +93,9 @@ def list_all(call: Call[PolicyList, None]) -> Answer:
         and (query.target is None or query.target in entry.targets)
         and (is_for(call.asker, entry) or governs(registry, call.asker, entry))
     ]
-    return answered(page(entries, query, lambda entry: entry[0], lambda entry: policy_json(*entry[1:])))
+    return answered(
+        page(entries, query, lambda entry: entry[0], lambda entry: _shown(call, entry[1], entry[2]))
+    )
 
 
 def read(call: Call[NoQuery, None]) -> Answer:
@@ -102,10 +104,15 @@ def read(call: Call[NoQuery, None]) -> Answer:
     current = _visible(registry, call.asker, call.path["uid"])
     stored = registry.list_policies()
     states = dict(zip(map(_identity, stored), policy_states(stored), strict=True))
-    shown = policy_json(current, states[_identity(current)])
+    shown = _shown(call, current, states[_identity(current)])
     if governs(registry, call.asker, current):
         shown["document"] = current.document.decode("utf-8", "replace")
     return answered(shown, headers={"ETag": _tag(current)})
+
+
+def _shown(call: Call[Any, None], stored: StoredPolicy, state: str) -> Json:
+    targets = shown_targets(call.service.registry, call.asker, stored)
+    return policy_json(stored, state) | {"targets": targets}
 
 
 def _identity(stored: StoredPolicy) -> tuple[str, str, str, str]:
@@ -172,6 +179,7 @@ def _checked_json(checked: CheckedDocument) -> Json:
 
 def _submitted(call: Call[NoQuery, RawBody], *, replaces: bool, instead_of: str | None = None) -> Submitted:
     signature = call.headers.get(SIGNATURE)
+    _check_nothing_of_others_below(call)
     try:
         return submit_policies(
             call.service.registry,
@@ -187,6 +195,21 @@ def _submitted(call: Call[NoQuery, RawBody], *, replaces: bool, instead_of: str 
         checked = _checked(call.body, call.service.registry, call.asker)
         refusal.more["findings"] = [to_json(finding) for finding in checked.diagnostics]
         raise refusal from None
+
+
+def _check_nothing_of_others_below(call: Call[NoQuery, RawBody]) -> None:
+    """Refuse what would make the asker an owner of a part of somebody else's asset.
+
+    Raises:
+        RefusedError: by 409.
+    """
+    registry, party = call.service.registry, call.asker.party
+    checked = _checked(call.body, registry, call.asker)
+    targets = {target for policy in checked.policies for target in policy.targets}
+    if any(registry.ownership.has_others_below(target, party) for target in targets):
+        raise RefusedError(
+            409, "conflict", "this party cannot put a policy on one of the targets: name other IRIs"
+        )
 
 
 def _submitted_json(submitted: Submitted) -> Json:

@@ -60,7 +60,7 @@ def list_targets(call: Call[Paged, None]) -> Answer:
     seen = [
         asset
         for asset in registry.assets()
-        if asset.iri in versions or asker.audits or asker.party in registry.owners(asset.iri)
+        if asset.iri in versions or asker.audits or asker.party in registry.ownership.on_record(asset.iri)
     ]
     return answered(
         page(
