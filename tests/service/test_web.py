@@ -16,6 +16,7 @@ from smalti.service.web.page import Form
 from smalti.service.web.sessions import LONGEST, QUIET, Sessions
 from smalti.service.web.site import PAGES
 
+DATA = "http://example.com/Data"
 HERE = {"origin": "http://testserver"}
 
 
@@ -231,6 +232,21 @@ def test_an_upload_of_a_form_is_a_stream_with_a_limit(tmp_path: Path) -> None:
     assert upload(world, b"a\n" + b"1\n" * 400, target=target).status_code == 303
     (place,) = (tmp_path / "uploads").rglob("a.csv")
     assert place.read_bytes() == b"a\n" + b"1\n" * 400
+
+
+def test_what_is_described_as_text_is_written_as_text(tmp_path: Path) -> None:
+    """Without a datatype the values would be looked at again: postal codes became ranges of numbers."""
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    described = (
+        upload(world, b"code,age\n12345,1\n54321,2\n", target=DATA).headers["location"].partition("?")[0]
+    )
+    fields = {"datatype-0": "string", "datatype-1": ""}
+    assert send(world, described, **fields).status_code == 303
+    (bound,) = world.get("/v1/data").json()["items"]
+    columns = world.get(f"/v1/data/{bound['id']}/description").json()["tableSchema"]["columns"]
+    assert columns == [{"name": "code", "datatype": "string"}, {"name": "age"}]
+    assert '<option value="string" selected>text' in page(world, described).text
 
 
 def test_a_form_that_is_sent_twice_orders_one_job(tmp_path: Path) -> None:

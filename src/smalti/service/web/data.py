@@ -24,8 +24,8 @@ from smalti.service.web.page import (
 )
 
 DATATYPES: Final = (
-    ("", "text"), ("integer", "whole number"), ("decimal", "number"), ("date", "date"),
-    ("dateTime", "date and time"), ("boolean", "yes or no"),
+    ("", "as the values look"), ("string", "text"), ("integer", "whole number"), ("decimal", "number"),
+    ("date", "date"), ("dateTime", "date and time"), ("boolean", "yes or no"),
 )  # fmt: skip
 """What the form offers; others are written as text."""
 _CSVM: Final = "application/csvm+json"
@@ -223,10 +223,9 @@ def _description_form(
 
 
 def _datatype(column: Json) -> str:
-    """The name of a column's datatype; empty: text."""
+    """The name of a column's datatype; empty: none is stated, and each run looks at the values."""
     stated = column.get("datatype", "")
-    name = stated.get("base", "") if isinstance(stated, dict) else stated
-    return "" if name == "string" else str(name)
+    return str(stated.get("base", "string") if isinstance(stated, dict) else stated)
 
 
 def _respondent(document: Json) -> str:
