@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from httpx2 import Response
-from service_world import AUDITOR, OPERATOR, STRANGER, World, make_world
-from shell import OWNER, USER
+from service_world import AUDITOR, MODEL, OPERATOR, POLICY, STRANGER, World, make_world
+from shell import CUSTOMER, OWNER, USER, small_document
 
 from smalti.service.problems import RefusedError
 from smalti.service.web.drawings import steps
@@ -202,9 +202,9 @@ def test_texts_of_a_form_have_the_line_ends_of_documents() -> None:
     assert form.texts("many") == ("x", "y")
 
 
-def upload(world: World, content: bytes, **fields: str) -> Response:
+def upload(world: World, content: bytes, name: str = "a.csv", **fields: str) -> Response:
     answer: Response = world.client.post(
-        "/web/data/upload", data=fields, files={"file": ("a.csv", content, "text/csv")}, headers=HERE,
+        "/web/data/upload", data=fields, files={"file": (name, content, "text/csv")}, headers=HERE,
         follow_redirects=False,
     )  # fmt: skip
     return answer
@@ -247,6 +247,33 @@ def test_what_is_described_as_text_is_written_as_text(tmp_path: Path) -> None:
     columns = world.get(f"/v1/data/{bound['id']}/description").json()["tableSchema"]["columns"]
     assert columns == [{"name": "code", "datatype": "string"}, {"name": "age"}]
     assert '<option value="string" selected>text' in page(world, described).text
+
+
+def test_no_page_shows_where_a_file_lies(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    upload(world, b"x", "digits.skops", target=MODEL)
+    upload(world, b"a,a\n1,2\n", target=DATA)
+    bound = {item["target"]: item["id"] for item in world.get("/v1/data").json()["items"]}
+    assert "to be described" in page(world, "/web/data").text
+    assert page(world, "/web/data").text.count("to be described") == 1
+    assert MODEL not in page(world, "/web/policies/begin").text
+    refused = world.get(f"/v1/data/{bound[MODEL]}/proposal").json()
+    assert "digits.skops" in str(refused)
+    broken = world.ask(
+        "PUT",
+        f"/v1/data/{bound[DATA]}/description",
+        content=b"{",
+        headers={"content-type": "application/json"},
+    )
+    shown = [str(refused), broken.text]
+    shown += [page(world, f"/web/data/{id}/describe").text for id in bound.values()]
+    upload(world, b"a,a\n1,2\n", target=CUSTOMER)
+    world.add_policy(small_document())
+    tried = world.ask("POST", "/v1/previews", json={"policy": POLICY, "target": CUSTOMER})
+    assert (tried.status_code, "a.csv" in tried.text) == (422, True)
+    shown.append(tried.text)
+    assert not [text for text in shown if "uploads" in text or str(tmp_path) in text]
 
 
 def test_a_form_that_is_sent_twice_orders_one_job(tmp_path: Path) -> None:

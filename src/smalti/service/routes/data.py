@@ -1,12 +1,15 @@
 """Data of owners: uploads and files below a root, bound to targets, with their descriptions."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated, Final
 
 from pydantic import Field
 
 from smalti.describing import describe_file, described_text
 from smalti.engine.registry.bound_data import BoundData
-from smalti.errors import UsageError
+from smalti.errors import SmaltiError, UsageError
 from smalti.json.text import Json
 from smalti.policy.decide.names import iri
 from smalti.previewing import proposed_description
@@ -26,7 +29,7 @@ from smalti.service.operations import (
 )
 from smalti.service.pages import Paged, page
 from smalti.service.parties import PARTIES
-from smalti.service.problems import RefusedError, not_found
+from smalti.service.problems import RefusedError, not_found, refusal_of
 from smalti.service.received import RawBody, Upload
 from smalti.service.state import Service
 from smalti.service.uploads import file_below, file_name
@@ -131,7 +134,8 @@ def describe(call: Call[NoQuery, RawBody]) -> Answer:
             str(bound.target), "it is bound to a file below a root, whose description stands beside it",
             "data that was uploaded", "describe it there",
         )  # fmt: skip
-    columns = describe_file(bound.place, call.body.content)
+    with without_places(bound):
+        columns = describe_file(bound.place, call.body.content)
     return answered({"columns": list(columns)})
 
 
@@ -139,7 +143,31 @@ def propose_description(call: Call[NoQuery, None]) -> Answer:
     """The description that the values of data suggest."""
     bound = _own(call)
     check_small(bound)
-    return answered(proposed_description(bound.place))
+    with without_places(bound):
+        return answered(proposed_description(bound.place))
+
+
+@contextmanager
+def without_places(bound: BoundData) -> Iterator[None]:
+    """Work on data; what refuses it names the file as its owner does: where it lies, nobody sees.
+
+    Raises:
+        RefusedError: what the work raises for a reason of the data or the policy.
+    """
+
+    def named(text: str) -> str:
+        return text.replace(str(bound.place), bound.name).replace(f"{bound.place.parent}/", "")
+
+    try:
+        yield
+    except SmaltiError as error:
+        refusal = refusal_of(error)
+        problems = [
+            {name: named(text) for name, text in problem.items()}
+            for problem in refusal.more.get("problems", ())
+        ]
+        more = refusal.more | ({"problems": problems} if problems else {})
+        raise replace(refusal, detail=named(refusal.detail), more=more) from None
 
 
 def check_small(bound: BoundData) -> None:

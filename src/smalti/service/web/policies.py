@@ -64,7 +64,7 @@ def show_all(visit: Visit) -> Response:
 
 def begin(visit: Visit) -> Response:
     """How to write one: the form, for data of the visitor, or the text."""
-    items = visit.asking.items("listData")
+    items = [bound for bound in visit.asking.items("listData") if not bound["isModel"]]
     chosen = next((bound for bound in items if bound["id"] == visit.query.get("data")), None)
     if chosen is None:
         return Shown("policies/begin.html", {"items": items})
