@@ -276,6 +276,40 @@ def test_no_page_shows_where_a_file_lies(tmp_path: Path) -> None:
     assert not [text for text in shown if "uploads" in text or str(tmp_path) in text]
 
 
+def test_a_description_stays_with_a_file_that_it_fits(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    described = upload(world, b"code,age\n12345,1\n", target=DATA).headers["location"].partition("?")[0]
+    send(world, described, **{"datatype-0": "string"})
+    fits = page(world, upload(world, b"code,age\n2,3\n", "b.csv", target=DATA).headers["location"])
+    assert "The file replaced the earlier one. Its description was kept." in fits.text
+    (bound,) = world.get("/v1/data").json()["items"]
+    kept = world.get(f"/v1/data/{bound['id']}/description").json()
+    assert (kept["url"], kept["tableSchema"]["columns"][0]["datatype"]) == ("b.csv", "string")
+    unfit = page(world, upload(world, b"age\n3\n", target=DATA).headers["location"])
+    assert "The earlier description does not fit this file" in unfit.text
+    (bound,) = world.get("/v1/data").json()["items"]
+    assert not bound["described"]
+    again = page(world, upload(world, b"age\n3\n", target=DATA).headers["location"])
+    assert "The file replaced the earlier one. Say what" in again.text
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.txt", b"text"), ("a.csv", b""), ("a.csv", b'a,b\n"1,2\n'), ("a.csv", b"a,a\n1,2\n")],
+)
+def test_a_file_that_is_no_table_is_not_praised(tmp_path: Path, name: str, content: bytes) -> None:
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    for said in (
+        "The file cannot be read as a table",
+        "The file replaced the earlier one, and cannot be read",
+    ):
+        shown = page(world, upload(world, content, name, target=DATA).headers["location"]).text
+        assert said in shown
+        assert not re.search("Say what its|was not kept|class=.notice", shown)
+
+
 def test_a_form_that_is_sent_twice_orders_one_job(tmp_path: Path) -> None:
     world = make_world(tmp_path)
     sign_in(world, OWNER)

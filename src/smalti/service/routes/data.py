@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import Field
 
-from smalti.describing import describe_file, described_text
+from smalti.describing import describe_as, describe_file, described_text
 from smalti.engine.registry.bound_data import BoundData
 from smalti.errors import SmaltiError, UsageError
 from smalti.json.text import Json
@@ -73,6 +74,7 @@ def upload(call: Call[Uploaded, Upload]) -> Answer:
     service, target = call.service, iri(call.query.target, "target")
     place = service.uploads.keep(call.body, file_name(call.query.name))
     try:
+        earlier = _earlier_description(call, target, place)
         bound, before = service.registry.bindings.bind(
             target, call.asker.party, place, place.name,
             is_uploaded=True, digest=call.body.digest, size=call.body.size,
@@ -82,7 +84,8 @@ def upload(call: Call[Uploaded, Upload]) -> Answer:
         raise
     _remove(service, before)
     service.measurements.received(call.body.size)
-    return answered(_shown(bound), 201, {"Location": f"/v1/data/{bound.id}"})
+    done = _shown(bound) | {"replaces": before is not None, "earlierDescription": earlier}
+    return answered(done, 201, {"Location": f"/v1/data/{bound.id}"})
 
 
 def bind_file(call: Call[NoQuery, FileBelowRoot]) -> Answer:
@@ -185,6 +188,15 @@ def check_small(bound: BoundData) -> None:
         )  # fmt: skip
 
 
+def _earlier_description(call: Call[Uploaded, Upload], target: IRI, place: Path) -> str | None:
+    """What becomes of the description that the asker gave of what a file replaces; None: there is none."""
+    before = call.service.registry.bindings.of(target)
+    if before is None or before.party != call.asker.party or described_text(before.place) is None:
+        return None
+    looks = call.body.size <= _LOOKED_THROUGH
+    return "kept" if describe_as(place, before.place, looks=looks) else "does not fit"
+
+
 def _check_binds(service: Service, target: IRI, party: IRI) -> None:
     try:
         service.registry.bindings.check(target, party)
@@ -229,7 +241,7 @@ def _shown(bound: BoundData) -> Json:
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     Operation(
         method="POST", path="/v1/uploads", name="upload", tag="data",
-        summary="Upload a file in a stream, and bind it to a target; `Content-Digest` is checked.",
+        summary="Upload a file in a stream, and bind it to a target, whose description is kept if it fits.",
         roles=PARTIES, handler=upload, admits=admit_upload, query=Uploaded, body=Upload, takes=_FILES,
         gives=_DATA, status=201, refuses=(409, 507),
     ),
