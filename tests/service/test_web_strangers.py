@@ -1,5 +1,6 @@
 """Who sees what in pages: what is unknown and what is somebody else's look alike, in every page."""
 
+import re
 from typing import Any
 
 import pytest
@@ -143,7 +144,13 @@ def test_recipients_see_what_was_made_for_them_and_no_figures(
     assert page.status_code == 200
     assert "Figures for owners" not in page.text
     assert "Figures for owners" in seen(world, OWNER, f"outputs/{has['run']}").text
+    assert not re.search("<a [^>]*download[ >=]", page.text), (
+        "a browser shows nothing of a refusal of such a link"
+    )
+    certificate = seen(world, USER, f"outputs/{has['run']}/certificate")
+    assert certificate.headers["content-disposition"] == 'attachment; filename="certificate.jsonld"'
     file = seen(world, USER, f"outputs/{has['run']}/files/anonCustomer.csv")
+    assert file.headers["content-disposition"].startswith("attachment")
     assert file.text.startswith("age,city,illness")
     policy = seen(world, USER, f"policy?uid={POLICY}")
     assert (policy.status_code, "k-anonymity" in policy.text) == (200, False)

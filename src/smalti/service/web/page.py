@@ -1,7 +1,7 @@
 """What a page is: a row of the table that routes, navigation and tests are made from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from smalti.engine.registry.access import Role
@@ -91,6 +91,15 @@ class Framed:
     """A page that stands alone, with its styles inside: shown in a frame, without scripts, or by itself."""
 
     html: str
+
+
+def attached(answer: Answer, name: str) -> Answer:
+    """An answer that a browser keeps as a file of a name.
+
+    Links do not say it by their `download`: then a browser shows nothing of a refusal.
+    """
+    disposition = f'attachment; filename="{name}"'
+    return replace(answer, headers={**answer.headers, "Content-Disposition": disposition})
 
 
 NOTICES: Final[dict[str, str]] = {
