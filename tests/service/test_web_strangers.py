@@ -161,6 +161,9 @@ def test_auditors_see_reports_and_operators_jobs_and_neither_data(
 ) -> None:
     world, has = market
     assert "Figures for owners" in seen(world, AUDITOR, f"outputs/{has['run']}").text
+    navigation = seen(world, AUDITOR, "").text.partition("<main")[0]
+    assert "Policies and outputs" in navigation
+    assert not re.search("As owner|My policies", navigation)
     for path in ("data", f"outputs/{has['run']}/files/anonCustomer.csv", "budgets", "ask"):
         assert seen(world, AUDITOR, path).status_code == 403
     assert has["job"] in seen(world, OPERATOR, "jobs").text

@@ -50,7 +50,7 @@ def cards(visit: Visit) -> Iterator[Card]:
     yield Card("What was made", text, "Open", "outputs")
 
 
-ENTRIES: Final = (Entry("1As owner", "What was made", "outputs", READERS),)
+ENTRIES: Final = (Entry("1As owner", "What was made", "outputs", READERS, watched="What was made"),)
 PAGES: Final = (
     Page(method="GET", path="outputs", name="showOutputs", roles=READERS, handler=show_all),
     Page(method="GET", path="outputs/{run}", name="showOutput", roles=READERS, handler=show),

@@ -12,6 +12,7 @@ from smalti.service.received import Upload
 from smalti.service.web.sessions import Sessions
 
 HOME: Final = "/web/"
+_WATCHED: Final = "1Policies and outputs"
 T = TypeVar("T")
 
 
@@ -146,6 +147,14 @@ class Entry:
     roles: frozenset[Role]
     also: str = ""
     """The first part of the paths of its other pages, where it is not its own path."""
+    watched: str = ""
+    """Its label for visitors that are no party: they see what others have, under a title of its own."""
+
+    def seen(self, *, by_party: bool) -> "Entry":
+        """The line as a visitor sees it."""
+        if by_party or not self.watched:
+            return self
+        return replace(self, group=_WATCHED, label=self.watched)
 
 
 @dataclass(frozen=True, slots=True)

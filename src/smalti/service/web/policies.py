@@ -338,7 +338,9 @@ def sweep_chart(points: list[Json]) -> object:
     return marked_lines(lines, x="average risk, %", y="lost, %")
 
 
-ENTRIES: Final = (Entry("1As owner", "My policies", "policies", READERS, also="policy"),)
+ENTRIES: Final = (
+    Entry("1As owner", "My policies", "policies", READERS, also="policy", watched="Policies"),
+)
 PAGES: Final = (
     Page(method="GET", path="policies", name="showPolicies", roles=READERS, handler=show_all),
     Page(method="GET", path="policies/begin", name="beginPolicy", roles=PARTIES, handler=begin),
