@@ -168,6 +168,14 @@ def test_auditors_see_reports_and_operators_jobs_and_neither_data(
         assert seen(world, AUDITOR, path).status_code == 403
     assert has["job"] in seen(world, OPERATOR, "jobs").text
     assert seen(world, OPERATOR, f"jobs/{has['job']}").status_code == 200
+    about = {
+        party: {job["id"]: job["about"] for job in world.get("/v1/jobs", party).json()["items"]}
+        for party in (OWNER, OPERATOR)
+    }
+    assert (about[OWNER][has["job"]], about[OWNER][has["study"]]) == (CUSTOMER, MODEL)
+    assert set(about[OPERATOR].values()) == {None}
+    assert CUSTOMER in seen(world, OWNER, f"jobs/{has['job']}").text
+    assert CUSTOMER not in seen(world, OPERATOR, f"jobs/{has['job']}").text
     for path in ("data", "policies", "outputs", f"outputs/{has['run']}"):
         assert seen(world, OPERATOR, path).status_code == 403
 
