@@ -320,6 +320,11 @@ def test_a_form_that_is_sent_twice_orders_one_job(tmp_path: Path) -> None:
         for key in ("first", "first", "second")
     }
     assert len(places) == len(world.get("/v1/jobs").json()["items"]) == 2
+    place = places.pop()
+    said = "This page follows the work"
+    assert said in page(world, f"{place}?notice=asked").text
+    assert send(world, f"{place}/stop").status_code == 303
+    assert said not in page(world, f"{place}?notice=asked").text, "it is over"
 
 
 def test_ticks_of_a_drawing_are_round_and_include_all_points() -> None:
