@@ -241,7 +241,7 @@ def test_what_is_described_as_text_is_written_as_text(tmp_path: Path) -> None:
     described = (
         upload(world, b"code,age\n12345,1\n54321,2\n", target=DATA).headers["location"].partition("?")[0]
     )
-    fields = {"datatype-0": "string", "datatype-1": ""}
+    fields: dict[str, Any] = {"datatype-0": "string", "datatype-1": ""}
     assert send(world, described, **fields).status_code == 303
     (bound,) = world.get("/v1/data").json()["items"]
     columns = world.get(f"/v1/data/{bound['id']}/description").json()["tableSchema"]["columns"]
@@ -280,7 +280,8 @@ def test_a_description_stays_with_a_file_that_it_fits(tmp_path: Path) -> None:
     world = make_world(tmp_path)
     sign_in(world, OWNER)
     described = upload(world, b"code,age\n12345,1\n", target=DATA).headers["location"].partition("?")[0]
-    send(world, described, **{"datatype-0": "string"})
+    fields: dict[str, Any] = {"datatype-0": "string"}
+    send(world, described, **fields)
     fits = page(world, upload(world, b"code,age\n2,3\n", "b.csv", target=DATA).headers["location"])
     assert "The file replaced the earlier one. Its description was kept." in fits.text
     (bound,) = world.get("/v1/data").json()["items"]

@@ -180,6 +180,17 @@ def test_auditors_see_reports_and_operators_jobs_and_neither_data(
         assert seen(world, OPERATOR, path).status_code == 403
 
 
+def test_numbers_of_a_sweep_are_refused_at_their_field(market: tuple[World, dict[str, str]]) -> None:
+    world, _ = market
+    before = len(world.get("/v1/jobs").json()["items"])
+    for numbers in ("2;3", "1", "2,", "two", "k=2", ",".join(map(str, range(2, 23)))):
+        fields = {"target": CUSTOMER, "numbers": numbers}
+        refused = seen(world, OWNER, f"policy/sweep?uid={POLICY}", "POST", data=fields)
+        assert (refused.status_code, 'aria-invalid="true"' in refused.text) == (422, True), numbers
+        assert "--vary" not in refused.text
+    assert len(world.get("/v1/jobs").json()["items"]) == before
+
+
 def test_rows_are_shown_to_the_owner_alone(market: tuple[World, dict[str, str]]) -> None:
     world, _ = market
     path = f"policy/try?uid={POLICY}&target={CUSTOMER}"
