@@ -1,12 +1,14 @@
 """Descriptions that are written beside files, so that they are found by themselves."""
 
+import json
 import os
 from pathlib import Path
 from typing import Final
 
 from smalti.engine.tables.parts import METADATA_SUFFIX
-from smalti.engine.tables.sources import read_description
-from smalti.errors import DataError
+from smalti.engine.tables.sources import read_description, split_url
+from smalti.errors import DataError, SmaltiError
+from smalti.starting import look
 
 _DRAFT: Final = "description.json"
 
@@ -36,6 +38,31 @@ def describe_file(place: Path, description: bytes) -> tuple[str, ...]:
     finally:
         draft.unlink(missing_ok=True)
     return tuple(column.name for column in described.columns)
+
+
+def describe_as(place: Path, earlier: Path, *, looks: bool) -> bool:
+    """Describe a file as the one that it replaces was.
+
+    Args:
+        place: the new file, in a folder of its own, not described yet.
+        earlier: the file with a description beside it.
+        looks: whether the file is read through, to see that it has the columns.
+
+    Returns:
+        Whether the description fits; if not, the file stays without one.
+    """
+    try:
+        _, url = read_description(beside(earlier))
+        document = json.loads(beside(earlier).read_bytes())
+        _, table = split_url(url)
+        document["url"] = place.name if table is None else f"{place.name}#{table}"
+        described = describe_file(place, json.dumps(document, ensure_ascii=False, indent=2).encode())
+        fits = not looks or {*described} <= {column.name for column in look(place).columns}
+    except SmaltiError:
+        fits = False
+    if not fits:
+        beside(place).unlink(missing_ok=True)
+    return fits
 
 
 def described_text(place: Path) -> bytes | None:

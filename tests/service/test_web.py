@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from httpx2 import Response
-from service_world import AUDITOR, OPERATOR, STRANGER, World, make_world
-from shell import OWNER, USER
+from service_world import AUDITOR, MODEL, OPERATOR, POLICY, STRANGER, World, make_world
+from shell import CUSTOMER, OWNER, USER, small_document
 
 from smalti.service.problems import RefusedError
 from smalti.service.web.drawings import steps
@@ -16,6 +16,7 @@ from smalti.service.web.page import Form
 from smalti.service.web.sessions import LONGEST, QUIET, Sessions
 from smalti.service.web.site import PAGES
 
+DATA = "http://example.com/Data"
 HERE = {"origin": "http://testserver"}
 
 
@@ -201,9 +202,9 @@ def test_texts_of_a_form_have_the_line_ends_of_documents() -> None:
     assert form.texts("many") == ("x", "y")
 
 
-def upload(world: World, content: bytes, **fields: str) -> Response:
+def upload(world: World, content: bytes, name: str = "a.csv", **fields: str) -> Response:
     answer: Response = world.client.post(
-        "/web/data/upload", data=fields, files={"file": ("a.csv", content, "text/csv")}, headers=HERE,
+        "/web/data/upload", data=fields, files={"file": (name, content, "text/csv")}, headers=HERE,
         follow_redirects=False,
     )  # fmt: skip
     return answer
@@ -233,6 +234,83 @@ def test_an_upload_of_a_form_is_a_stream_with_a_limit(tmp_path: Path) -> None:
     assert place.read_bytes() == b"a\n" + b"1\n" * 400
 
 
+def test_what_is_described_as_text_is_written_as_text(tmp_path: Path) -> None:
+    """Without a datatype the values would be looked at again: postal codes became ranges of numbers."""
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    described = (
+        upload(world, b"code,age\n12345,1\n54321,2\n", target=DATA).headers["location"].partition("?")[0]
+    )
+    fields: dict[str, Any] = {"datatype-0": "string", "datatype-1": ""}
+    assert send(world, described, **fields).status_code == 303
+    (bound,) = world.get("/v1/data").json()["items"]
+    columns = world.get(f"/v1/data/{bound['id']}/description").json()["tableSchema"]["columns"]
+    assert columns == [{"name": "code", "datatype": "string"}, {"name": "age"}]
+    assert '<option value="string" selected>text' in page(world, described).text
+
+
+def test_no_page_shows_where_a_file_lies(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    upload(world, b"x", "digits.skops", target=MODEL)
+    upload(world, b"a,a\n1,2\n", target=DATA)
+    bound = {item["target"]: item["id"] for item in world.get("/v1/data").json()["items"]}
+    assert "to be described" in page(world, "/web/data").text
+    assert page(world, "/web/data").text.count("to be described") == 1
+    assert MODEL not in page(world, "/web/policies/begin").text
+    refused = world.get(f"/v1/data/{bound[MODEL]}/proposal").json()
+    assert "digits.skops" in str(refused)
+    broken = world.ask(
+        "PUT",
+        f"/v1/data/{bound[DATA]}/description",
+        content=b"{",
+        headers={"content-type": "application/json"},
+    )
+    shown = [str(refused), broken.text]
+    shown += [page(world, f"/web/data/{id}/describe").text for id in bound.values()]
+    upload(world, b"a,a\n1,2\n", target=CUSTOMER)
+    world.add_policy(small_document())
+    tried = world.ask("POST", "/v1/previews", json={"policy": POLICY, "target": CUSTOMER})
+    assert (tried.status_code, "a.csv" in tried.text) == (422, True)
+    shown.append(tried.text)
+    assert not [text for text in shown if "uploads" in text or str(tmp_path) in text]
+
+
+def test_a_description_stays_with_a_file_that_it_fits(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    described = upload(world, b"code,age\n12345,1\n", target=DATA).headers["location"].partition("?")[0]
+    fields: dict[str, Any] = {"datatype-0": "string"}
+    send(world, described, **fields)
+    fits = page(world, upload(world, b"code,age\n2,3\n", "b.csv", target=DATA).headers["location"])
+    assert "The file replaced the earlier one. Its description was kept." in fits.text
+    (bound,) = world.get("/v1/data").json()["items"]
+    kept = world.get(f"/v1/data/{bound['id']}/description").json()
+    assert (kept["url"], kept["tableSchema"]["columns"][0]["datatype"]) == ("b.csv", "string")
+    unfit = page(world, upload(world, b"age\n3\n", target=DATA).headers["location"])
+    assert "The earlier description does not fit this file" in unfit.text
+    (bound,) = world.get("/v1/data").json()["items"]
+    assert not bound["described"]
+    again = page(world, upload(world, b"age\n3\n", target=DATA).headers["location"])
+    assert "The file replaced the earlier one. Say what" in again.text
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.txt", b"text"), ("a.csv", b""), ("a.csv", b'a,b\n"1,2\n'), ("a.csv", b"a,a\n1,2\n")],
+)
+def test_a_file_that_is_no_table_is_not_praised(tmp_path: Path, name: str, content: bytes) -> None:
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    for said in (
+        "The file cannot be read as a table",
+        "The file replaced the earlier one, and cannot be read",
+    ):
+        shown = page(world, upload(world, content, name, target=DATA).headers["location"]).text
+        assert said in shown
+        assert not re.search("Say what its|was not kept|class=.notice", shown)
+
+
 def test_a_form_that_is_sent_twice_orders_one_job(tmp_path: Path) -> None:
     world = make_world(tmp_path)
     sign_in(world, OWNER)
@@ -243,6 +321,11 @@ def test_a_form_that_is_sent_twice_orders_one_job(tmp_path: Path) -> None:
         for key in ("first", "first", "second")
     }
     assert len(places) == len(world.get("/v1/jobs").json()["items"]) == 2
+    place = places.pop()
+    said = "This page follows the work"
+    assert said in page(world, f"{place}?notice=asked").text
+    assert send(world, f"{place}/stop").status_code == 303
+    assert said not in page(world, f"{place}?notice=asked").text, "it is over"
 
 
 def test_ticks_of_a_drawing_are_round_and_include_all_points() -> None:

@@ -1,5 +1,6 @@
 """Who sees what in pages: what is unknown and what is somebody else's look alike, in every page."""
 
+import re
 from typing import Any
 
 import pytest
@@ -143,7 +144,13 @@ def test_recipients_see_what_was_made_for_them_and_no_figures(
     assert page.status_code == 200
     assert "Figures for owners" not in page.text
     assert "Figures for owners" in seen(world, OWNER, f"outputs/{has['run']}").text
+    assert not re.search("<a [^>]*download[ >=]", page.text), (
+        "a browser shows nothing of a refusal of such a link"
+    )
+    certificate = seen(world, USER, f"outputs/{has['run']}/certificate")
+    assert certificate.headers["content-disposition"] == 'attachment; filename="certificate.jsonld"'
     file = seen(world, USER, f"outputs/{has['run']}/files/anonCustomer.csv")
+    assert file.headers["content-disposition"].startswith("attachment")
     assert file.text.startswith("age,city,illness")
     policy = seen(world, USER, f"policy?uid={POLICY}")
     assert (policy.status_code, "k-anonymity" in policy.text) == (200, False)
@@ -154,12 +161,34 @@ def test_auditors_see_reports_and_operators_jobs_and_neither_data(
 ) -> None:
     world, has = market
     assert "Figures for owners" in seen(world, AUDITOR, f"outputs/{has['run']}").text
+    navigation = seen(world, AUDITOR, "").text.partition("<main")[0]
+    assert "Policies and outputs" in navigation
+    assert not re.search("As owner|My policies", navigation)
     for path in ("data", f"outputs/{has['run']}/files/anonCustomer.csv", "budgets", "ask"):
         assert seen(world, AUDITOR, path).status_code == 403
     assert has["job"] in seen(world, OPERATOR, "jobs").text
     assert seen(world, OPERATOR, f"jobs/{has['job']}").status_code == 200
+    about = {
+        party: {job["id"]: job["about"] for job in world.get("/v1/jobs", party).json()["items"]}
+        for party in (OWNER, OPERATOR)
+    }
+    assert (about[OWNER][has["job"]], about[OWNER][has["study"]]) == (CUSTOMER, MODEL)
+    assert set(about[OPERATOR].values()) == {None}
+    assert CUSTOMER in seen(world, OWNER, f"jobs/{has['job']}").text
+    assert CUSTOMER not in seen(world, OPERATOR, f"jobs/{has['job']}").text
     for path in ("data", "policies", "outputs", f"outputs/{has['run']}"):
         assert seen(world, OPERATOR, path).status_code == 403
+
+
+def test_numbers_of_a_sweep_are_refused_at_their_field(market: tuple[World, dict[str, str]]) -> None:
+    world, _ = market
+    before = len(world.get("/v1/jobs").json()["items"])
+    for numbers in ("2;3", "1", "2,", "two", "k=2", ",".join(map(str, range(2, 23)))):
+        fields = {"target": CUSTOMER, "numbers": numbers}
+        refused = seen(world, OWNER, f"policy/sweep?uid={POLICY}", "POST", data=fields)
+        assert (refused.status_code, 'aria-invalid="true"' in refused.text) == (422, True), numbers
+        assert "--vary" not in refused.text
+    assert len(world.get("/v1/jobs").json()["items"]) == before
 
 
 def test_rows_are_shown_to_the_owner_alone(market: tuple[World, dict[str, str]]) -> None:

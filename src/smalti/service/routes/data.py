@@ -1,12 +1,16 @@
 """Data of owners: uploads and files below a root, bound to targets, with their descriptions."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import Field
 
-from smalti.describing import describe_file, described_text
+from smalti.describing import describe_as, describe_file, described_text
 from smalti.engine.registry.bound_data import BoundData
-from smalti.errors import UsageError
+from smalti.errors import SmaltiError, UsageError
 from smalti.json.text import Json
 from smalti.policy.decide.names import iri
 from smalti.previewing import proposed_description
@@ -26,7 +30,7 @@ from smalti.service.operations import (
 )
 from smalti.service.pages import Paged, page
 from smalti.service.parties import PARTIES
-from smalti.service.problems import RefusedError, not_found
+from smalti.service.problems import RefusedError, not_found, refusal_of
 from smalti.service.received import RawBody, Upload
 from smalti.service.state import Service
 from smalti.service.uploads import file_below, file_name
@@ -70,6 +74,7 @@ def upload(call: Call[Uploaded, Upload]) -> Answer:
     service, target = call.service, iri(call.query.target, "target")
     place = service.uploads.keep(call.body, file_name(call.query.name))
     try:
+        earlier = _earlier_description(call, target, place)
         bound, before = service.registry.bindings.bind(
             target, call.asker.party, place, place.name,
             is_uploaded=True, digest=call.body.digest, size=call.body.size,
@@ -79,7 +84,8 @@ def upload(call: Call[Uploaded, Upload]) -> Answer:
         raise
     _remove(service, before)
     service.measurements.received(call.body.size)
-    return answered(_shown(bound), 201, {"Location": f"/v1/data/{bound.id}"})
+    done = _shown(bound) | {"replaces": before is not None, "earlierDescription": earlier}
+    return answered(done, 201, {"Location": f"/v1/data/{bound.id}"})
 
 
 def bind_file(call: Call[NoQuery, FileBelowRoot]) -> Answer:
@@ -131,7 +137,8 @@ def describe(call: Call[NoQuery, RawBody]) -> Answer:
             str(bound.target), "it is bound to a file below a root, whose description stands beside it",
             "data that was uploaded", "describe it there",
         )  # fmt: skip
-    columns = describe_file(bound.place, call.body.content)
+    with without_places(bound):
+        columns = describe_file(bound.place, call.body.content)
     return answered({"columns": list(columns)})
 
 
@@ -139,7 +146,31 @@ def propose_description(call: Call[NoQuery, None]) -> Answer:
     """The description that the values of data suggest."""
     bound = _own(call)
     check_small(bound)
-    return answered(proposed_description(bound.place))
+    with without_places(bound):
+        return answered(proposed_description(bound.place))
+
+
+@contextmanager
+def without_places(bound: BoundData) -> Iterator[None]:
+    """Work on data; what refuses it names the file as its owner does: where it lies, nobody sees.
+
+    Raises:
+        RefusedError: what the work raises for a reason of the data or the policy.
+    """
+
+    def named(text: str) -> str:
+        return text.replace(str(bound.place), bound.name).replace(f"{bound.place.parent}/", "")
+
+    try:
+        yield
+    except SmaltiError as error:
+        refusal = refusal_of(error)
+        problems = [
+            {name: named(text) for name, text in problem.items()}
+            for problem in refusal.more.get("problems", ())
+        ]
+        more = refusal.more | ({"problems": problems} if problems else {})
+        raise replace(refusal, detail=named(refusal.detail), more=more) from None
 
 
 def check_small(bound: BoundData) -> None:
@@ -155,6 +186,15 @@ def check_small(bound: BoundData) -> None:
             f"it is larger than {_LOOKED_THROUGH >> 20} MB, which are read through while you wait;"
             " order a job instead",
         )  # fmt: skip
+
+
+def _earlier_description(call: Call[Uploaded, Upload], target: IRI, place: Path) -> str | None:
+    """What becomes of the description that the asker gave of what a file replaces; None: there is none."""
+    before = call.service.registry.bindings.of(target)
+    if before is None or before.party != call.asker.party or described_text(before.place) is None:
+        return None
+    looks = call.body.size <= _LOOKED_THROUGH
+    return "kept" if describe_as(place, before.place, looks=looks) else "does not fit"
 
 
 def _check_binds(service: Service, target: IRI, party: IRI) -> None:
@@ -203,7 +243,7 @@ def _shown(bound: BoundData) -> Json:
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     Operation(
         method="POST", path="/v1/uploads", name="upload", tag="data",
-        summary="Upload a file in a stream, and bind it to a target; `Content-Digest` is checked.",
+        summary="Upload a file in a stream, and bind it to a target, whose description is kept if it fits.",
         roles=PARTIES, handler=upload, admits=admit_upload, query=Uploaded, body=Upload, takes=_FILES,
         gives=_DATA, status=201, refuses=(409, 507),
     ),

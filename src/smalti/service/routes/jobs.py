@@ -167,9 +167,21 @@ def shown(registry: Registry, asker: Asker, job: StoredJob) -> Json:
         document["reason"] = _FOR_OWNERS
     document["reason"] = _without_places(document["reason"], document["request"])
     has_report = document["report"] is not None
+    document["about"] = _about(registry, request) if job.party == asker.party else None
     return {name: value for name, value in document.items() if name not in _HIDDEN} | {
         "hasReport": has_report
     }
+
+
+def _about(registry: Registry, request: JobRequest) -> str | None:
+    """The target that somebody named when it ordered a job; of a study the model's.
+
+    None: it is bound to another file by now.
+    """
+    if isinstance(request, PolicyOnData):
+        return request.target
+    place = getattr(request, "model", None) or getattr(request, "data", None)
+    return next((each.target for each in registry.bindings.in_force() if str(each.place) == place), None)
 
 
 def _owns_what_is_read(registry: Registry, asker: Asker, job: StoredJob, request: JobRequest) -> bool:

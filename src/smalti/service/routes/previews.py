@@ -17,7 +17,7 @@ from smalti.service.operations import (
 )
 from smalti.service.ordering import bound_for_owner
 from smalti.service.parties import PARTIES
-from smalti.service.routes.data import check_small
+from smalti.service.routes.data import check_small, without_places
 
 _Iri = Annotated[str, Field(max_length=4096)]
 
@@ -37,12 +37,12 @@ def try_policy(call: Call[NoQuery, PreviewRequest]) -> Answer:
     asked, registry = call.body, call.service.registry
     stored, bound = bound_for_owner(registry, call.asker, asked.policy, asked.target)
     check_small(bound)
-    return answered(
-        preview(
+    with without_places(bound):
+        tried = preview(
             registry, stored, asked.target, bound.place,
             party=asked.party, purpose=asked.purpose, rule=asked.rule,
-        )
-    )  # fmt: skip
+        )  # fmt: skip
+    return answered(tried)
 
 
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (

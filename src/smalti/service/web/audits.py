@@ -19,6 +19,7 @@ from smalti.service.web.page import (
     Response,
     Shown,
     Visit,
+    attached,
     problems_of,
 )
 
@@ -79,7 +80,7 @@ def show_report(visit: Visit) -> Response:
 
 def download_certificate(visit: Visit) -> Response:
     """The quality certificate of an audit."""
-    return visit.asking.ask("readAudit", path=visit.path)
+    return attached(visit.asking.ask("readAudit", path=visit.path), "quality.jsonld")
 
 
 def show_study(visit: Visit) -> Response:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from smalti.json.text import Json
@@ -24,8 +25,8 @@ from smalti.service.web.page import (
 )
 
 DATATYPES: Final = (
-    ("", "text"), ("integer", "whole number"), ("decimal", "number"), ("date", "date"),
-    ("dateTime", "date and time"), ("boolean", "yes or no"),
+    ("", "as the values look"), ("string", "text"), ("integer", "whole number"), ("decimal", "number"),
+    ("date", "date"), ("dateTime", "date and time"), ("boolean", "yes or no"),
 )  # fmt: skip
 """What the form offers; others are written as text."""
 _CSVM: Final = "application/csvm+json"
@@ -35,6 +36,13 @@ _RESPONDENTS: Final = (f"{_PREFIX}respondent", "s:respondent", "smalti:responden
 NOTICES.update({
     "uploaded": "The file was received. Say what its columns are: then policies can use them.",
     "model-uploaded": "The model was received. Upload the records that it is to be audited with, too.",
+    "file-replaces": "The file replaced the earlier one. Say what its columns are.",
+    "file-replaces-described": "The file replaced the earlier one. Its description was kept.",
+    "file-replaces-unfit": (
+        "The file replaced the earlier one. The earlier description does not fit this file, and was"
+        " removed: say what its columns are."
+    ),
+    "model-replaces": "The model replaced the earlier file.",
     "described": "The description was kept.",
     "removed": "The data was removed.",
 })  # fmt: skip
@@ -60,9 +68,13 @@ def receive(visit: Visit) -> Response:
     done = visit.tried(lambda: visit.asking.read("upload", query=_uploaded(visit.form), body=visit.upload))
     if isinstance(done, RefusedError):
         return refuse_upload(visit, done)
+    place = f"{HOME}data/{done['id']}"
     if done["isModel"]:
-        return Moved(f"{HOME}data/{done['id']}", "model-uploaded")
-    return Moved(f"{HOME}data/{done['id']}/describe", "uploaded")
+        return Moved(place, "model-replaces" if done["replaces"] else "model-uploaded")
+    if done["described"]:
+        return Moved(place, "file-replaces-described")
+    notice = "file-replaces" if done["replaces"] else "uploaded"
+    return Moved(f"{place}/describe", "file-replaces-unfit" if done["earlierDescription"] else notice)
 
 
 def refuse_upload(visit: Visit, refusal: RefusedError) -> Response:
@@ -98,8 +110,19 @@ def show_description(visit: Visit) -> Response:
     read = visit.tried(lambda: _begun(visit, bound))
     if isinstance(read, RefusedError):
         start = {"@context": ["http://www.w3.org/ns/csvw", {"s": _PREFIX}], "url": bound["name"]}
-        return _description_form(bound, start, problems_of(read, {}), status=200)
+        shown = _description_form(bound, start, problems_of(read, {}))
+        return replace(shown, values={**shown.values, **_unreadable(visit, read)})
     return _description_form(bound, read, ())
+
+
+def _unreadable(visit: Visit, refusal: RefusedError) -> Json:
+    """What the form says of a file whose columns cannot be read: nothing that was done well."""
+    what = "cannot be read as a table"
+    if refusal.code in ("conflict", "not-found"):
+        return {"heading": "The form cannot propose columns: write the description as text"}
+    if visit.query.get("notice", "").startswith("file-replaces"):
+        what = f"replaced the earlier one, and {what}"
+    return {"heading": f"The file {what}", "notice": None}
 
 
 def describe(visit: Visit) -> Response:
@@ -204,12 +227,13 @@ def _described(begun: Json, form: Form) -> Json:
 
 def _description_form(
     bound: Json, document: Json, problems: tuple[Problem, ...], text: str = "", status: int = 200
-) -> Response:
+) -> Shown:
     columns = document.get("tableSchema", {}).get("columns", [])
     names = [column["name"] for column in columns if "name" in column]
     nulls = document.get("null", [])
     values = {
         "bound": bound, "columns": columns, "problems": problems, "datatypes": DATATYPES,
+        "heading": "The description was not kept",
         "datatype": _datatype, "respondent": _respondent(document),
         "respondents": [
             ("", "not said here: the policy says it"),
@@ -223,10 +247,9 @@ def _description_form(
 
 
 def _datatype(column: Json) -> str:
-    """The name of a column's datatype; empty: text."""
+    """The name of a column's datatype; empty: none is stated, and each run looks at the values."""
     stated = column.get("datatype", "")
-    name = stated.get("base", "") if isinstance(stated, dict) else stated
-    return "" if name == "string" else str(name)
+    return str(stated.get("base", "string") if isinstance(stated, dict) else stated)
 
 
 def _respondent(document: Json) -> str:

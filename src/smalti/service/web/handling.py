@@ -167,7 +167,8 @@ class PageEndpoint:
     def _page_of(self, request: Request, asker: Asker | None, shown: Shown) -> HttpResponse:
         somebody = None if asker is NOBODY else asker
         roles = frozenset() if somebody is None else somebody.roles
-        entries = [entry for entry in self._site.entries if entry.roles & roles]
+        is_party = somebody is not None and somebody.is_party
+        entries = [entry.seen(by_party=is_party) for entry in self._site.entries if entry.roles & roles]
         values = {
             "asker": somebody,
             "entries": entries,

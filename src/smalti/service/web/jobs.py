@@ -12,6 +12,7 @@ TITLES: Final = {
     "run": "Run", "audit": "Audit", "sweep": "Sweep", "assess": "Assessment", "check": "Check",
     "study": "Study of a model",
 }  # fmt: skip
+_UNDER_WAY: Final = ("queued", "running")
 _SETS: Final = 20
 """Sets of columns of an assessment that are shown."""
 NOTICES.update({"stopping": "The job was told to stop.", "queued-again": "The job is queued again."})
@@ -38,6 +39,9 @@ def show(visit: Visit) -> Response:
         "sets": [],
         "versions": _versions(visit, job),
     }
+    if job["state"] not in _UNDER_WAY:
+        # What was said when the form was sent is about work that goes on.
+        values["notice"] = None
     if report is not None and "points" in report:
         values["chart"] = sweep_chart(report["points"])
     if report is not None and "sets" in report:

@@ -5,7 +5,7 @@ from typing import Final
 
 from smalti.json.text import Json
 from smalti.service.parties import PARTIES, READERS
-from smalti.service.web.page import Card, Entry, Page, Response, Shown, Visit
+from smalti.service.web.page import Card, Entry, Page, Response, Shown, Visit, attached
 
 
 def show_all(visit: Visit) -> Response:
@@ -26,7 +26,9 @@ def show(visit: Visit) -> Response:
 
 def download_certificate(visit: Visit) -> Response:
     """The public certificate of a version, as it was issued."""
-    return visit.asking.ask("readCertificate", path=visit.path, query=_wanted(visit))
+    return attached(
+        visit.asking.ask("readCertificate", path=visit.path, query=_wanted(visit)), "certificate.jsonld"
+    )
 
 
 def download(visit: Visit) -> Response:
@@ -48,7 +50,7 @@ def cards(visit: Visit) -> Iterator[Card]:
     yield Card("What was made", text, "Open", "outputs")
 
 
-ENTRIES: Final = (Entry("1As owner", "What was made", "outputs", READERS),)
+ENTRIES: Final = (Entry("1As owner", "What was made", "outputs", READERS, watched="What was made"),)
 PAGES: Final = (
     Page(method="GET", path="outputs", name="showOutputs", roles=READERS, handler=show_all),
     Page(method="GET", path="outputs/{run}", name="showOutput", roles=READERS, handler=show),

@@ -1,7 +1,7 @@
 """What a page is: a row of the table that routes, navigation and tests are made from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from smalti.engine.registry.access import Role
@@ -12,6 +12,7 @@ from smalti.service.received import Upload
 from smalti.service.web.sessions import Sessions
 
 HOME: Final = "/web/"
+_WATCHED: Final = "1Policies and outputs"
 T = TypeVar("T")
 
 
@@ -93,6 +94,15 @@ class Framed:
     html: str
 
 
+def attached(answer: Answer, name: str) -> Answer:
+    """An answer that a browser keeps as a file of a name.
+
+    Links do not say it by their `download`: then a browser shows nothing of a refusal.
+    """
+    disposition = f'attachment; filename="{name}"'
+    return replace(answer, headers={**answer.headers, "Content-Disposition": disposition})
+
+
 NOTICES: Final[dict[str, str]] = {
     "signed-out": "You are signed out.",
 }
@@ -137,6 +147,14 @@ class Entry:
     roles: frozenset[Role]
     also: str = ""
     """The first part of the paths of its other pages, where it is not its own path."""
+    watched: str = ""
+    """Its label for visitors that are no party: they see what others have, under a title of its own."""
+
+    def seen(self, *, by_party: bool) -> "Entry":
+        """The line as a visitor sees it."""
+        if by_party or not self.watched:
+            return self
+        return replace(self, group=_WATCHED, label=self.watched)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """An owner's policies: written and checked, put in force, replaced, tried out, revoked."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -47,6 +48,9 @@ permit:
   sensitive: COLUMN
   output: http://example.com/OUTPUT
 """
+_NUMBER: Final = re.compile("[2-9]|[1-9][0-9]{1,8}")
+_MOST_NUMBERS: Final = 20
+"""Of a sweep, as its job takes them."""
 _PLACES: Final = {"invalid": "text"}
 NOTICES.update({
     "in-force": "The policy is in force.",
@@ -64,7 +68,7 @@ def show_all(visit: Visit) -> Response:
 
 def begin(visit: Visit) -> Response:
     """How to write one: the form, for data of the visitor, or the text."""
-    items = visit.asking.items("listData")
+    items = [bound for bound in visit.asking.items("listData") if not bound["isModel"]]
     chosen = next((bound for bound in items if bound["id"] == visit.query.get("data")), None)
     if chosen is None:
         return Shown("policies/begin.html", {"items": items})
@@ -125,12 +129,20 @@ def add(visit: Visit) -> Response:
 
 def show(visit: Visit) -> Response:
     """One policy."""
+    return _policy_page(visit)
+
+
+def _policy_page(visit: Visit, problems: tuple[Problem, ...] = ()) -> Response:
+    """One policy, with what is wrong with the numbers of a sweep."""
     policy, tag = _read(visit)
     owned = {bound["target"]: bound for bound in visit.asking.items("listData")} if _is_party(visit) else {}
     targets = [owned[target] for target in policy["targets"] if target in owned]
     is_own = policy["issuer"] == visit.asking.asker.party
-    values = {"policy": policy, "tag": tag, "targets": targets, "is_own": is_own, "problems": ()}
-    return Shown("policies/one.html", values)
+    values = {
+        "policy": policy, "tag": tag, "targets": targets, "is_own": is_own, "problems": problems,
+        "swept": visit.form.text("target"), "numbers": visit.form.text("numbers"),
+    }  # fmt: skip
+    return Shown("policies/one.html", values, 422 if problems else 200)
 
 
 def show_replacement(visit: Visit) -> Response:
@@ -191,10 +203,13 @@ def try_out(visit: Visit) -> Response:
 
 def sweep(visit: Visit) -> Response:
     """Order a sweep, and go where it is followed."""
-    numbers = ",".join(visit.form.text("numbers").replace(",", " ").split())
+    numbers = [text.strip() for text in visit.form.text("numbers").split(",")]
+    if not all(_NUMBER.fullmatch(text) for text in numbers) or len(numbers) > _MOST_NUMBERS:
+        sentence = f"Write whole numbers from 2 with commas between them, at most {_MOST_NUMBERS}."
+        return _policy_page(visit, (Problem(sentence, "numbers"),))
     order = {
         "kind": "sweep", "policy": visit.query.get("uid", ""), "target": visit.form.text("target"),
-        "vary": [f"k={numbers}"],
+        "vary": [f"k={','.join(numbers)}"],
     }  # fmt: skip
     job = visit.asking.read("orderJob", body=order, once=visit.form.text("once") or None)
     return Moved(f"{HOME}jobs/{job['id']}")
@@ -338,7 +353,9 @@ def sweep_chart(points: list[Json]) -> object:
     return marked_lines(lines, x="average risk, %", y="lost, %")
 
 
-ENTRIES: Final = (Entry("1As owner", "My policies", "policies", READERS, also="policy"),)
+ENTRIES: Final = (
+    Entry("1As owner", "My policies", "policies", READERS, also="policy", watched="Policies"),
+)
 PAGES: Final = (
     Page(method="GET", path="policies", name="showPolicies", roles=READERS, handler=show_all),
     Page(method="GET", path="policies/begin", name="beginPolicy", roles=PARTIES, handler=begin),

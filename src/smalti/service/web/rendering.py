@@ -21,6 +21,7 @@ STATIC: Final = {
 }
 """The files that pages name, with their content types."""
 _PARTS: Final = re.compile("[#/:]")
+_OPTION: Final = re.compile(r" \(--[a-z-]+\)")
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -67,6 +68,15 @@ def short(iri: object) -> str:
     return whole if not last or text.endswith(f"//{last}") else last
 
 
+def plain(text: str) -> str:
+    """A text without the names of options of the command line that places have.
+
+    >>> plain("purpose (--purpose): it is no IRI")
+    'purpose: it is no IRI'
+    """
+    return _OPTION.sub("", text)
+
+
 def moment(written: str | datetime) -> str:
     """A time as people read it, to the minute, in UTC.
 
@@ -97,7 +107,13 @@ def _environment() -> Environment:
         loader=PackageLoader("smalti.service.web"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"short": short, "moment": moment, "size": size, "thousands": "{:,}".format}
+    environment.filters |= {
+        "short": short,
+        "moment": moment,
+        "plain": plain,
+        "size": size,
+        "thousands": "{:,}".format,
+    }
     environment.filters["pair"] = lambda name: (name, name)
     environment.filters["zipped"] = lambda names, others: list(zip(names, others, strict=True))
     environment.globals |= {"asset": asset, "link": link, "home": HOME, "once": secrets.token_urlsafe}
