@@ -11,7 +11,6 @@ from smalti.json.decisions import decision_json
 from smalti.json.text import Json
 from smalti.listing import owns_inputs
 from smalti.policy.decide.decision import Decision
-from smalti.policy.model.model import Rule
 from smalti.service.parties import Asker
 from smalti.vocab.terms import IRI
 
@@ -36,17 +35,23 @@ def is_for(asker: Asker, stored: StoredPolicy) -> bool:
     return any(party.iri == asker.party for rule in stored.policy.rules for party in rule.assignees)
 
 
-def is_rule_for(asker: Asker, rule: Rule) -> bool:
-    """Whether a rule is about somebody, by name or as everybody."""
-    return not rule.assignees or any(party.iri == asker.party for party in rule.assignees)
+def _rules_about(asker: Asker, stored: StoredPolicy) -> dict[IRI, frozenset[IRI]]:
+    """The rules that are about somebody, by name or as everybody, and the targets of each."""
+    if stored.policy is None:
+        return {}
+    return {
+        rule.uid: frozenset(target.iri for target in rule.targets)
+        for rule in stored.policy.rules
+        if not rule.assignees or any(party.iri == asker.party for party in rule.assignees)
+    }
 
 
 def shown_targets(registry: Registry, asker: Asker, stored: StoredPolicy) -> list[IRI]:
     """The targets of a policy that somebody may see: all, where it governs it; or those of rules for it."""
     if stored.policy is None or governs(registry, asker, stored):
         return sorted(stored.targets)
-    rules = (rule for rule in stored.policy.rules if is_rule_for(asker, rule))
-    return sorted({target.iri for rule in rules for target in rule.targets} & set(stored.targets))
+    named = frozenset[IRI]().union(*_rules_about(asker, stored).values())
+    return sorted(named.intersection(stored.targets))
 
 
 def sees_version(registry: Registry, asker: Asker, version: TargetVersion) -> bool:
@@ -122,9 +127,9 @@ def _rules_for(registry: Registry, asker: Asker, targets: tuple[IRI, ...]) -> se
     visible: set[_Rule] = set()
     others: set[_Rule] = set()
     for stored in {stored for target in targets for stored in registry.policies_about(target)}:
-        rules = () if stored.policy is None else stored.policy.rules
-        for rule in rules:
-            is_shown = is_for(asker, stored) and is_rule_for(asker, rule)
-            (visible if is_shown else others).add((stored.uid, rule.uid))
-        (visible if rules and is_for(asker, stored) else others).add((stored.uid, None))
+        all_rules = () if stored.policy is None else stored.policy.rules
+        shown = _rules_about(asker, stored) if is_for(asker, stored) else {}
+        visible.update((stored.uid, uid) for uid in shown)
+        others.update((stored.uid, rule.uid) for rule in all_rules if rule.uid not in shown)
+        (visible if shown else others).add((stored.uid, None))
     return visible - others

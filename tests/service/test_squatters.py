@@ -1,0 +1,63 @@
+"""Strangers who take an IRI above somebody's asset, or the uid of somebody's policy."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from service_world import POLICY, STRANGER, World, make_world
+from shell import CUSTOMER, OWNER, USER, small_document, small_table
+
+ABOVE = CUSTOMER.rpartition("/")[0]
+OWN = "http://stranger.example/T"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = make_world(tmp_path)
+    assert world.add_policy(small_document()).status_code == 201
+    assert world.upload(small_table(tmp_path).read_bytes()).status_code == 201
+    return world
+
+
+def small_of_stranger(uid: str, target: str) -> dict[str, Any]:
+    """A policy of the stranger, which names itself, about a target."""
+    document = small_document(uid=uid, rule={"target": target, "assignee": STRANGER})
+    return json.loads(json.dumps(document).replace(f"{CUSTOMER}/", f"{target}/"))
+
+
+def test_nobody_takes_an_iri_above_an_asset_of_somebody_else(world: World) -> None:
+    before = world.get("/v1/data", OWNER).json()
+    assert world.upload(b"a,b\n1,2\n", STRANGER, ABOVE, "a.csv").status_code == 409
+    squatting = small_of_stranger("http://stranger.example/p", ABOVE)
+    assert world.add_policy(squatting, STRANGER).status_code == 409
+    assert world.get(f"/v1/policies/{POLICY}", STRANGER).status_code == 404
+    assert world.get("/v1/policies", STRANGER).json()["items"] == []
+    assert world.get("/v1/data", OWNER).json() == before
+
+
+def test_who_writes_the_uid_of_a_policy_is_not_shown_its_rules(world: World) -> None:
+    assert world.add_policy(small_of_stranger(POLICY, OWN), STRANGER).status_code == 201
+    asked = {"action": "anonymize", "targets": [CUSTOMER, OWN]}
+    for path in ("/v1/explanations", "/v1/decisions"):
+        answer = world.ask("POST", path, STRANGER, json=asked).text
+        assert USER not in answer
+        assert "marketing" not in answer
+        assert OWNER not in answer
+
+
+def test_who_is_named_by_one_rule_sees_no_rule_for_others(world: World) -> None:
+    document = small_document(uid="http://example.com/policy/several")
+    (rule,) = document["permission"]
+    secret = {"uid": "http://example.com/policy/several/2", "assignee": "http://rival.example/buyer",
+              "target": "http://example.com/Merger", "action": "read"}  # fmt: skip
+    document["permission"] = [
+        rule | {"uid": "http://example.com/policy/several/1", "assignee": STRANGER},
+        secret,
+    ]
+    assert world.add_policy(document).status_code == 201
+    (listed,) = world.get("/v1/policies", STRANGER).json()["items"]
+    assert listed["targets"] == [CUSTOMER]
+    asked = {"action": "read", "targets": ["http://example.com/Merger"]}
+    assert "rival" not in world.ask("POST", "/v1/explanations", STRANGER, json=asked).text
+    assert "rival" in world.ask("POST", "/v1/explanations", OWNER, json=asked).text
