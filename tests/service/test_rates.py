@@ -7,6 +7,8 @@ from service_world import GATEWAY, READER, World, make_world
 from shell import OWNER
 
 from smalti.engine.registry.access import Role
+from smalti.service.looks import Looks
+from smalti.service.problems import RefusedError
 from smalti.service.rates import Buckets
 from smalti.vocab.terms import IRI
 
@@ -61,3 +63,16 @@ def test_each_evaluation_of_a_batch_counts(world: World) -> None:
         document = each | {"evaluations": [{}] * 60}
         answer = world.ask("POST", "/access/v1/evaluations", GATEWAY, json=document)
         assert answer.status_code == status
+
+
+def test_data_is_read_for_few_at_once_and_one_of_each_party() -> None:
+    looks = Looks()
+    with looks.of(IRI("http://a.example/p")):
+        with pytest.raises(RefusedError) as refused, looks.of(IRI("http://a.example/p")):
+            pass
+        assert (refused.value.status, refused.value.headers["Retry-After"]) == (429, "5")
+        c = IRI("http://c.example/p")
+        with looks.of(IRI("http://b.example/p")), pytest.raises(RefusedError), looks.of(c):
+            pass
+    with looks.of(IRI("http://a.example/p")), looks.of(IRI("http://c.example/p")):
+        pass

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gzip
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -120,3 +121,12 @@ def test_unforeseen_faults_are_told_by_their_class_alone(
     refused(world, answer, 500, "internal-error")
     assert "ValueError at" in caplog.text
     assert "a value of the data" not in caplog.text + answer.text
+
+
+def test_a_small_file_that_unpacks_to_a_large_one_is_not_read_while_somebody_waits(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    packed = gzip.compress(b"a,b\n" + b"1,2\n" * (17 << 20), 1)
+    bound = world.upload(packed, name="large.csv.gz").json()
+    assert bound["size"] < 1 << 20
+    answer = world.get(f"/v1/data/{bound['id']}/proposal")
+    assert (answer.status_code, answer.json()["code"]) == (409, "conflict")

@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import quote
 
 from smalti.engine.jobs import queue
-from smalti.engine.registry.access import Role
+from smalti.engine.registry.access import AccessEntry, Role
 from smalti.engine.registry.data_flows import FlowState, StoredFlow
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.registry.job_entries import StoredJob
@@ -133,11 +133,13 @@ def _without_output(job: StoredJob) -> str:
 def address_of(service: Service, flow: StoredFlow) -> Json:
     """The address of a started flow's output, with a new key of its consumer for this flow alone.
 
-    Earlier keys of the flow stay in force until it is over, since an answer with them may be under way.
+    The last key before it stays in force, since an answer with it may be under way; earlier ones end.
     """
     version = _version_of(service, flow)
     if version is None:
         raise RefusedError(409, "conflict", "the output of this data flow is no longer recorded")
+    for entry in _keys_of(service, flow)[:-1]:
+        service.registry.access.revoke(entry.handle)
     key, _ = service.registry.access.add_key(flow.counterparty, _RECIPIENT, flow.key)
     base = f"{service.configuration.public_address}/v1/versions/{version.run}/files/"
     places = [base + quote(file.name) for file in version.files]
@@ -160,9 +162,17 @@ def close(service: Service, flow: StoredFlow) -> None:
                 queue.stop(service.registry, flow.job)
             except UsageError:
                 _LOG.debug("the job of a data flow ended by itself")
-    for entry in service.registry.access.listed():
-        if entry.is_in_force and entry.roles == _RECIPIENT and entry.label == flow.key:
-            service.registry.access.revoke(entry.handle)
+    for entry in _keys_of(service, flow):
+        service.registry.access.revoke(entry.handle)
+
+
+def _keys_of(service: Service, flow: StoredFlow) -> list[AccessEntry]:
+    """The keys in force of a flow's consumer, as they were added."""
+    listed = service.registry.access.listed()
+    keys = [
+        each for each in listed if each.is_in_force and each.roles == _RECIPIENT and each.label == flow.key
+    ]
+    return sorted(keys, key=lambda entry: entry.added_at)
 
 
 def remove(folder: Path) -> None:

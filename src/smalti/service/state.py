@@ -1,11 +1,12 @@
 """What all requests share."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from smalti.engine.registry.registry import Registry
 from smalti.service.authentication import Authentication
 from smalti.service.configuration import Configuration
+from smalti.service.looks import Looks
 from smalti.service.measurements import Measurements
 from smalti.service.rates import Rates
 from smalti.service.uploads import Uploads
@@ -23,3 +24,4 @@ class Service:
     """A private folder, in which each job has its own."""
     measurements: Measurements
     rates: Rates
+    looks: Looks = field(default_factory=Looks)

@@ -37,7 +37,7 @@ def try_policy(call: Call[NoQuery, PreviewRequest]) -> Answer:
     asked, registry = call.body, call.service.registry
     stored, bound = bound_for_owner(registry, call.asker, asked.policy, asked.target)
     check_small(bound)
-    with without_places(bound):
+    with call.service.looks.of(call.asker.party), without_places(bound):
         tried = preview(
             registry, stored, asked.target, bound.place,
             party=asked.party, purpose=asked.purpose, rule=asked.rule,

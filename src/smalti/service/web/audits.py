@@ -1,6 +1,8 @@
 """Audits, for auditors and owners: start several, watch them in parallel, read reports."""
 
+import json
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Final
 
 from smalti.json.text import Json
@@ -57,8 +59,11 @@ def start(visit: Visit) -> Response:
     if problems:
         return _form_page(visit, form, problems)
     once = form.text("once")
-    for number, model in enumerate(form.texts("model")):
-        refusal = _ordered(visit, _order(form, model), f"{once}-{number}" if once else None)
+    for model in form.texts("model"):
+        order = _order(form, model)
+        # The same order of the same form is one study, also where another one of the form was refused.
+        written = sha256(json.dumps(order, sort_keys=True).encode()).hexdigest()[:16]
+        refusal = _ordered(visit, order, f"{once}-{written}" if once else None)
         if refusal is not None:
             return _form_page(visit, form, problems_of(refusal, _PLACES))
     return Moved(f"{HOME}audits", "audits-begun")

@@ -22,6 +22,8 @@ QUIET: Final = 1800.0
 """Seconds without a request after which a session ends."""
 LONGEST: Final = 28_800.0
 """Seconds after which it ends in any case."""
+MOST_OF_KEY: Final = 20
+"""Sessions of one key, likewise."""
 MOST: Final = 10_000
 """Sessions of a process; the one that was quiet for longest gives way to a new one."""
 
@@ -59,6 +61,9 @@ class Sessions:
         token, now = secrets.token_urlsafe(32), self.clock()
         with self._lock:
             self._sweep(now)
+            own = [token for token, session in self._sessions.items() if session.key == digest]
+            if len(own) >= MOST_OF_KEY:
+                del self._sessions[min(own, key=lambda token: self._sessions[token].seen)]
             self._sessions[_digest(token)] = _Session(digest, now, now)
         return token
 
