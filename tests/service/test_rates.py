@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
-from service_world import GATEWAY, READER, World, make_world
-from shell import OWNER
+from service_world import GATEWAY, POLICY, READER, World, make_world
+from shell import CUSTOMER, OWNER, small_document, small_table
 
 from smalti.engine.registry.access import Role
+from smalti.service.asking import admitted
 from smalti.service.looks import Looks
+from smalti.service.parties import Asker
 from smalti.service.problems import RefusedError
 from smalti.service.rates import Buckets
 from smalti.vocab.terms import IRI
@@ -76,3 +78,24 @@ def test_data_is_read_for_few_at_once_and_one_of_each_party() -> None:
             pass
     with looks.of(IRI("http://a.example/p")), looks.of(IRI("http://c.example/p")):
         pass
+
+
+def test_keys_of_a_flow_use_up_no_requests_of_their_party(world: World) -> None:
+    recipient = Asker(IRI(READER), frozenset({Role.RECIPIENT}), "flow")
+    for _ in range(100):
+        admitted(world.service, "", lambda: recipient)
+    with pytest.raises(RefusedError):
+        admitted(world.service, "", lambda: recipient)
+    assert world.get("/v1/self", READER).status_code == 200
+
+
+def test_operations_that_read_data_through_wait_for_nobody(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    bound = world.upload(small_table(tmp_path).read_bytes()).json()
+    world.add_policy(small_document())
+    tried = {"policy": POLICY, "target": CUSTOMER}
+    with world.service.looks.of(IRI(OWNER)):
+        assert world.get(f"/v1/data/{bound['id']}/proposal").status_code == 429
+        assert world.ask("POST", "/v1/previews", OWNER, json=tried).status_code == 429
+    assert world.get(f"/v1/data/{bound['id']}/proposal").status_code == 200
+    assert world.ask("POST", "/v1/previews", OWNER, json=tried).status_code == 200

@@ -107,6 +107,11 @@ def test_an_agreement_becomes_an_output_that_its_consumer_downloads(
     resumed = say(plane, "flow-1/resume", recorded("resume"))
     assert fetched(plane, resumed.json()["dataAddress"]).status_code == 200
     assert fetched(plane, address).status_code == 200
+    for _ in range(3):
+        say(plane, "flow-1/resume", recorded("resume"))
+    keys = [entry for entry in plane.registry.access.listed() if Role.RECIPIENT in entry.roles]
+    assert len([entry for entry in keys if entry.is_in_force]) == 2
+    assert fetched(plane, address).status_code == 401, "a key that two others followed"
     assert say(plane, "flow-1/terminate", recorded("terminate")).json()["state"] == "TERMINATED"
     assert fetched(plane, address).status_code == 401
     assert plane.get(place, USER).status_code == 403
