@@ -77,7 +77,8 @@ def test_one_column_of_the_documents_is_averaged() -> None:
     """D5.2, Figure 3.2."""
     numbers = np.array([20, 25, 30, 35, 40, 45])
     attribute = FigureAttribute(numbers, Figure.MEAN, numbers, 0, 0, False)
-    labels = averaged(attribute, np.arange(1, 7), None, np.ones(6, np.int64), 3)
+    texts = pa.array(numbers).cast(pa.string())
+    labels = averaged(attribute, texts, np.arange(1, 7), None, np.ones(6, np.int64), 3)
     assert labels is not None
     assert labels.to_pylist() == ["[~25]"] * 3 + ["[~40]"] * 3
 
