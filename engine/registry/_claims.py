@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from smalti.engine.registry import _budgets, _versions
+from smalti.engine.registry import _tables as db
 from smalti.engine.registry._assets import Facts
 from smalti.engine.registry.entries import NewVersion
 from smalti.errors import UsageError
+from smalti.policy.model.column_iris import is_below, is_column_of, normalised_column
 from smalti.vocab.terms import IRI
 
 
@@ -40,6 +42,22 @@ def check_binds(facts: Facts, iri: IRI, by: IRI) -> None:
             "an owner of each member",
             "let the owner bind it (--owner)",
         )
+
+
+def has_others_below(connection: Connection, facts: Facts, iri: IRI, party: IRI) -> bool:
+    """Whether an asset that a party does not own lies below an IRI, or is named as a column of it.
+
+    Whoever registers the IRI would count as an owner of a part of it (`ownership.owners`). Looks at all
+    assets.
+    """
+    stems = tuple({spelling.lower() for spelling in (iri, normalised_column(iri))})
+    near = [
+        IRI(asset)
+        for (asset,) in connection.execute(select(db.assets.c.iri))
+        if asset.lower().startswith(stems) or normalised_column(asset).lower().startswith(stems)
+    ]
+    below = (asset for asset in near if is_column_of(iri, asset) or is_below(iri, asset))
+    return any(party not in facts.owners_on_record(asset) for asset in below)
 
 
 def check_still_binds(connection: Connection, facts: Facts, record: NewVersion) -> None:

@@ -15,7 +15,7 @@ from smalti.engine.arguments import public_methods
 from smalti.engine.registry import _assets
 from smalti.engine.registry import _tables as db
 from smalti.engine.registry._assets import to_time
-from smalti.engine.registry._claims import check_binds
+from smalti.engine.registry._claims import check_binds, has_others_below
 from smalti.engine.registry._journal import tick
 from smalti.engine.registry._shared import Shared
 from smalti.engine.registry.entries import AssetKind
@@ -78,8 +78,8 @@ class Bindings:
             The new binding, and the one that it ended.
 
         Raises:
-            UsageError: somebody else owns the target, it is an output, or its spelling is another one of a
-                registered asset. Nothing was changed.
+            UsageError: somebody else owns the target or an asset below it, it is an output, or its spelling
+                is another one of a registered asset. Nothing was changed.
         """
         row = {
             "id": str(uuid.uuid4()), "target": target, "party": by, "place": str(place), "name": name,
@@ -114,7 +114,7 @@ class Bindings:
         facts = self._shared.facts(connection)
         check_binds(facts, target, by)
         _assets.check_spelling(facts, target)
-        if by not in facts.full_owners_or(target, by):
+        if by not in facts.full_owners_or(target, by) or has_others_below(connection, facts, target, by):
             raise UsageError(
                 str(target), f"{by} does not own it, and may not say what data it is",
                 "a target of your own", "choose another IRI, or let its owner bind it",

@@ -7,9 +7,9 @@ from sqlalchemy import Connection, select
 from smalti.engine.arguments import public_methods
 from smalti.engine.registry import _assets
 from smalti.engine.registry import _tables as db
+from smalti.engine.registry._claims import has_others_below
 from smalti.engine.registry._shared import Shared
 from smalti.engine.registry.entries import Asset
-from smalti.policy.model.column_iris import is_below, is_column_of, normalised_column
 from smalti.vocab.terms import IRI
 
 
@@ -59,20 +59,9 @@ class Owners:
             return self._shared.facts(connection).owners_on_record(iri)
 
     def has_others_below(self, iri: IRI, party: IRI) -> bool:
-        """Whether an asset that a party does not own lies below an IRI, or is named as a column of it.
-
-        Whoever registers the IRI would count as an owner of a part of it (`owners`).
-        """
-        stems = tuple({spelling.lower() for spelling in (iri, normalised_column(iri))})
+        """Whether an asset that a party does not own lies below an IRI (`_claims.has_others_below`)."""
         with self._shared.database.reading() as connection:
-            facts = self._shared.facts(connection)
-            near = [
-                asset
-                for (asset,) in connection.execute(select(db.assets.c.iri))
-                if asset.lower().startswith(stems) or normalised_column(asset).lower().startswith(stems)
-            ]
-            below = (asset for asset in near if is_column_of(iri, asset) or is_below(iri, asset))
-            return any(party not in facts.owners_on_record(IRI(asset)) for asset in below)
+            return has_others_below(connection, self._shared.facts(connection), iri, party)
 
     def add(self, iri: IRI, new: IRI, by: IRI) -> None:
         """See `Registry.add_owner`."""

@@ -10,6 +10,7 @@ from smalti.engine.registry.entries import StoredPolicy
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.profiling import looked_at
 from smalti.engine.tables.addresses import data_at
+from smalti.engine.tables.sizes import is_larger
 from smalti.json.text import Json
 from smalti.json.trials import trial_json
 from smalti.roles import Roles
@@ -18,7 +19,18 @@ from smalti.starting import look
 
 ROWS: Final = 10
 """Rows shown of the data, and of what would be published."""
+LOOKED_THROUGH: Final = 64 << 20
+"""Bytes of data, unpacked, that are read through while somebody waits."""
 _WHERE: Final = "data"
+
+
+def is_looked_through(place: Path) -> bool:
+    """Whether data is read through while somebody waits (`LOOKED_THROUGH`).
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return not is_larger(place, LOOKED_THROUGH)
 
 
 def proposed_description(place: Path) -> Json:

@@ -8,6 +8,9 @@ import pytest
 from service_world import POLICY, STRANGER, World, make_world
 from shell import CUSTOMER, OWNER, USER, small_document, small_table
 
+from smalti.errors import UsageError
+from smalti.vocab.terms import IRI
+
 ABOVE = CUSTOMER.rpartition("/")[0]
 OWN = "http://stranger.example/T"
 
@@ -29,6 +32,9 @@ def small_of_stranger(uid: str, target: str) -> dict[str, Any]:
 def test_nobody_takes_an_iri_above_an_asset_of_somebody_else(world: World) -> None:
     before = world.get("/v1/data", OWNER).json()
     assert world.upload(b"a,b\n1,2\n", STRANGER, ABOVE, "a.csv").status_code == 409
+    place = world.folder / "people.csv"
+    with pytest.raises(UsageError, match="does not own it"):
+        world.registry.bindings.bind(IRI(ABOVE), IRI(STRANGER), place, "a.csv", is_uploaded=False)
     squatting = small_of_stranger("http://stranger.example/p", ABOVE)
     assert world.add_policy(squatting, STRANGER).status_code == 409
     assert world.get(f"/v1/policies/{POLICY}", STRANGER).status_code == 404

@@ -1,6 +1,5 @@
 """Audits of models: what may be attacked and how, studies of model files, and reports, for people too."""
 
-import shutil
 from collections.abc import Sequence
 from typing import Final
 
@@ -19,11 +18,11 @@ from smalti.service.operations import (
     having,
     listing,
 )
-from smalti.service.ordering import StudyOrder, new_folder, study_for
+from smalti.service.ordering import StudyOrder, study_for
 from smalti.service.pages import Paged, page
 from smalti.service.parties import READERS, Asker
 from smalti.service.problems import not_found
-from smalti.service.routes.jobs import JOB, job_of, shown
+from smalti.service.routes.jobs import JOB, job_of, queued
 from smalti.study_choices import attacks_json, is_model, recipes_json
 
 HTML: Final = "text/html"
@@ -64,15 +63,8 @@ def list_auditable(call: Call[Paged, None]) -> Answer:
 
 def order_study(call: Call[NoQuery, StudyOrder]) -> Answer:
     """Queue a study."""
-    service = call.service
-    job_id, folder = new_folder(service.outputs)
-    try:
-        request = study_for(service.registry, call.asker, call.body, folder)
-        job = queue.submit(service.registry, request, party=call.asker.party, job_id=job_id)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return answered(shown(service.registry, call.asker, job), 202, {"Location": f"/v1/jobs/{job.id}"})
+    registry, asker, order = call.service.registry, call.asker, call.body
+    return queued(call, lambda folder: study_for(registry, asker, order, folder))
 
 
 def read_study_page(call: Call[NoQuery, None]) -> Answer:

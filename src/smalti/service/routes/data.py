@@ -1,12 +1,10 @@
 """Data of owners: uploads and files below a root, bound to targets, with their descriptions."""
 
-import gzip
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
@@ -15,7 +13,7 @@ from smalti.engine.registry.bound_data import BoundData
 from smalti.errors import SmaltiError, UsageError
 from smalti.json.text import Json
 from smalti.policy.decide.names import iri
-from smalti.previewing import proposed_description
+from smalti.previewing import LOOKED_THROUGH, is_looked_through, proposed_description
 from smalti.service.operations import (
     JSON,
     NOTHING,
@@ -45,8 +43,6 @@ _FILES: Final = (
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 )  # fmt: skip
 _Iri = Annotated[str, Field(max_length=4096)]
-_LOOKED_THROUGH: Final = 64 << 20
-"""Bytes of data that is read through while somebody waits."""
 
 
 class Uploaded(Described):
@@ -147,9 +143,25 @@ def describe(call: Call[NoQuery, RawBody]) -> Answer:
 def propose_description(call: Call[NoQuery, None]) -> Answer:
     """The description that the values of data suggest."""
     bound = _own(call)
-    check_small(bound)
-    with call.service.looks.of(call.asker.party), without_places(bound):
+    with read_through(call, bound):
         return answered(proposed_description(bound.place))
+
+
+@contextmanager
+def read_through(call: Call[Any, Any], bound: BoundData) -> Iterator[None]:
+    """Read data through within the block, while its owner waits; few do at once (`Looks`).
+
+    Raises:
+        RefusedError: it is too large (409), too many are being read (429), or as `without_places`.
+    """
+    with call.service.looks.of(call.asker.party), without_places(bound):
+        if bound.place.is_file() and not is_looked_through(bound.place):
+            raise RefusedError(
+                409, "conflict",
+                f"it holds more than {LOOKED_THROUGH >> 20} MB, which are read through while you wait;"
+                " order a job instead",
+            )  # fmt: skip
+        yield
 
 
 @contextmanager
@@ -175,54 +187,25 @@ def without_places(bound: BoundData) -> Iterator[None]:
         raise replace(refusal, detail=named(refusal.detail), more=more) from None
 
 
-def _size(place: Path) -> int:
-    """The bytes of a file; of what gzip packed, those that it unpacks to, up to some beyond the limit."""
-    if place.suffix != ".gz":
-        return place.stat().st_size
-    size = 0
-    try:
-        with gzip.open(place) as file:
-            while size <= _LOOKED_THROUGH and (block := file.read(1 << 20)):
-                size += len(block)
-    except (OSError, EOFError, zlib.error):  # whoever reads it says what is wrong
-        return size
-    return size
-
-
-def check_small(bound: BoundData) -> None:
-    """Refuse to read data through while somebody waits, where that takes long.
-
-    Raises:
-        RefusedError: by 409.
-    """
-    place = bound.place
-    if place.is_file() and _size(place) > _LOOKED_THROUGH:
-        raise RefusedError(
-            409, "conflict",
-            f"it is larger than {_LOOKED_THROUGH >> 20} MB, which are read through while you wait;"
-            " order a job instead",
-        )  # fmt: skip
-
-
 def _earlier_description(call: Call[Uploaded, Upload], target: IRI, place: Path) -> str | None:
     """What becomes of the description that the asker gave of what a file replaces; None: there is none."""
     before = call.service.registry.bindings.of(target)
     if before is None or before.party != call.asker.party or described_text(before.place) is None:
         return None
-    looks = call.body.size <= _LOOKED_THROUGH
+    looks = is_looked_through(place)
     return "kept" if describe_as(place, before.place, looks=looks) else "does not fit"
 
 
 def _check_binds(service: Service, target: IRI, party: IRI) -> None:
     ownership = service.registry.ownership
-    refusal = RefusedError(409, "conflict", "this party cannot bind this target: choose another IRI")
-    if ownership.has_others_below(target, party):
-        raise refusal
     try:
         service.registry.bindings.check(target, party)
     except UsageError:
-        if ownership.is_known(target) and party not in ownership.on_record(target):
-            raise refusal from None
+        is_of_others = ownership.is_known(target) and party not in ownership.on_record(target)
+        if is_of_others or ownership.has_others_below(target, party):
+            raise RefusedError(
+                409, "conflict", "this party cannot bind this target: choose another IRI"
+            ) from None
         raise
 
 

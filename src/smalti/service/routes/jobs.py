@@ -3,7 +3,8 @@
 import json
 import shutil
 from collections.abc import Callable
-from typing import Annotated, Final
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 from pydantic import Field, RootModel
 
@@ -51,11 +52,21 @@ class JobList(Paged):
 
 def order_job(call: Call[NoQuery, Ordered]) -> Answer:
     """Queue a job."""
+    registry, asker, order = call.service.registry, call.asker, call.body.root
+    return queued(call, lambda folder: request_for(registry, asker, order, folder))
+
+
+def queued(call: Call[NoQuery, Any], request_in: Callable[[Path], JobRequest]) -> Answer:
+    """Queue a job in a folder of its own, which is removed where it is not queued.
+
+    Args:
+        call: of whoever orders it.
+        request_in: what to do, with the folder for its documents and its output.
+    """
     service = call.service
     job_id, folder = new_folder(service.outputs)
     try:
-        request = request_for(service.registry, call.asker, call.body.root, folder)
-        job = queue.submit(service.registry, request, party=call.asker.party, job_id=job_id)
+        job = queue.submit(service.registry, request_in(folder), party=call.asker.party, job_id=job_id)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -17,7 +17,7 @@ from smalti.service.operations import (
 )
 from smalti.service.ordering import bound_for_owner
 from smalti.service.parties import PARTIES
-from smalti.service.routes.data import check_small, without_places
+from smalti.service.routes.data import read_through
 
 _Iri = Annotated[str, Field(max_length=4096)]
 
@@ -36,8 +36,7 @@ def try_policy(call: Call[NoQuery, PreviewRequest]) -> Answer:
     """Try a policy out on the asker's data."""
     asked, registry = call.body, call.service.registry
     stored, bound = bound_for_owner(registry, call.asker, asked.policy, asked.target)
-    check_small(bound)
-    with call.service.looks.of(call.asker.party), without_places(bound):
+    with read_through(call, bound):
         tried = preview(
             registry, stored, asked.target, bound.place,
             party=asked.party, purpose=asked.purpose, rule=asked.rule,
