@@ -280,3 +280,16 @@ def test_a_control_plane_is_configured_before_anything_starts(tmp_path: Path) ->
             check_configuration(
                 Configuration(uploads=tmp_path, outputs=tmp_path, control_planes=(plane,)), has_entries=True
             )
+
+
+def test_an_agreement_on_the_policy_of_another_owner_starts_nothing(
+    world: tuple[World, list[Received]],
+) -> None:
+    plane, _ = world
+    plane.registry.add_owner(IRI(CUSTOMER), IRI(STRANGER), by=IRI(OWNER))
+    uid = "http://stranger.example/policy"
+    theirs = small_document(uid=uid, rule={"uid": f"{uid}/1"})
+    added = plane.add_policy(theirs, STRANGER)
+    assert added.status_code == 201, added.text
+    answer = say(plane, "prepare", starting("start", "flow-10", agreementId=uid))
+    assert (answer.status_code, answer.json()["code"]) == (422, "agreement-not-registered")

@@ -10,11 +10,16 @@ from httpx2 import Response
 from service_world import AUDITOR, MODEL, OPERATOR, POLICY, STRANGER, World, make_world
 from shell import CUSTOMER, OWNER, USER, small_document
 
+from smalti.engine.registry.access import Role
+from smalti.service.application import OPERATIONS
+from smalti.service.asking import Asking
+from smalti.service.parties import Asker
 from smalti.service.problems import RefusedError
 from smalti.service.web.drawings import steps
 from smalti.service.web.page import Form
-from smalti.service.web.sessions import LONGEST, QUIET, Sessions
+from smalti.service.web.sessions import LONGEST, MOST_OF_KEY, QUIET, Sessions
 from smalti.service.web.site import PAGES
+from smalti.vocab.terms import IRI
 
 DATA = "http://example.com/Data"
 HERE = {"origin": "http://testserver"}
@@ -194,6 +199,32 @@ def test_sessions_end_by_time(world: World) -> None:
     now[0] += QUIET
     with pytest.raises(RefusedError):
         sessions.asker(token)
+
+
+def test_a_key_has_so_many_sessions_and_the_quietest_gives_way(world: World) -> None:
+    now = [0.0]
+    sessions = Sessions(world.service.authentication, lambda: now[0])
+    other = sessions.begin(world.keys[OWNER])
+    tokens = []
+    for _ in range(MOST_OF_KEY + 1):
+        now[0] += 1
+        tokens.append(sessions.begin(world.keys[USER]))
+    with pytest.raises(RefusedError):
+        sessions.asker(tokens[0])
+    assert {sessions.asker(token).party for token in tokens[1:]} == {USER}
+    assert sessions.asker(other).party == OWNER
+
+
+def test_what_a_page_asks_for_is_for_the_roles_of_the_operation(world: World) -> None:
+    """Also where the page is for more roles than the operation."""
+    named = {operation.name: operation for operation in OPERATIONS}
+    auditor = Asker(IRI(OWNER), frozenset({Role.AUDITOR}))
+    asking = Asking(world.service, auditor, lambda: auditor, named)
+    assert "items" in asking.read("listPolicies")
+    for name in ("listData", "listPermissions"):
+        with pytest.raises(RefusedError) as refused:
+            asking.ask(name)
+        assert refused.value.status == 403
 
 
 def test_texts_of_a_form_have_the_line_ends_of_documents() -> None:
