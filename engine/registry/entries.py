@@ -246,8 +246,8 @@ class NewVersion(VersionFacts):
     same_people: tuple[IRI, ...] = ()
     """The assets that share respondents with its inputs by the word of its policy alone."""
     is_same_by_content: bool = True
-    """Whether equal content from equal data tells the same (`release_of`): two samples of the same content can
-    be of different people."""
+    """Whether equal content from equal data tells the same (`release_of`): two samples of the same content
+    can be of different people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

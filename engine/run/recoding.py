@@ -15,9 +15,7 @@ from smalti.errors import UsageError
 _WHERE: Final = "recoding (--recoding-of)"
 
 
-def kept_recoding(
-    request: RunRequest, registry: Registry, inputs: Sequence[Input]
-) -> KeptRecoding | None:
+def kept_recoding(request: RunRequest, registry: Registry, inputs: Sequence[Input]) -> KeptRecoding | None:
     """The recoding that a request names; None where it names none.
 
     Args:
@@ -77,5 +75,6 @@ def _check_same_people(
         " and nothing says that the batch is about the same respondents: so the two would not be held"
         " together",
         "a further batch of that data",
-        "bind the batch to the IRI of that data, or say in the policy that both are parts of one collection",
+        "bind the batch to the IRI of that data, or say in the policy that both are parts of one"
+        " collection",
     )

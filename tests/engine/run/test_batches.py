@@ -166,3 +166,13 @@ def test_levels_are_not_passed_over_where_nothing_has_levels(begun: Path) -> Non
     assert refused.code == 2
     assert "none of --first-cuts, --cut-threshold and --recoding-of" in refused.message
     assert run(begun, "second", policy="masked.yaml").code != 2
+
+
+def test_who_keeps_a_value_is_not_told_by_those_whose_value_changes(begun: Path) -> None:
+    place = begun / "stays.csv"
+    place.write_text(place.read_text().replace(",flu", ",cold"))
+    refused = run(begun, "second", *TOGETHER)
+    assert refused.code == 1
+    assert "of those whose `disease` is the same in several releases" in refused.message
+    place.write_text(place.read_text().replace(",gout", ",ague"))
+    assert run(begun, "second", *TOGETHER).code == 0, "nobody kept one"
