@@ -27,6 +27,7 @@ from typing import Final, Literal, Self
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
@@ -49,6 +50,10 @@ _OF_NARROWED: Final = frozenset({NOT_HELD_BY_ALL, DISTINCT_VALUES})
 _SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
 _COMPARED: Final = ({Datatype.INTEGER, Datatype.DECIMAL}, {Datatype.INTEGER, Datatype.STRING})
 """Datatypes under which a respondent is written alike."""
+_NUMBER: Final = r"\A\s*[+-]?[0-9]+(\.0*)?\s*\z"
+"""A text that people take for a whole number."""
+_AS_WRITTEN: Final = r"\A(0|-?[1-9][0-9]*)\z"
+"""How `canonical` writes one."""
 MOST_RECORDS: Final = 20
 """Records that are named to the owner."""
 
@@ -164,6 +169,8 @@ def weakened(releases: Sequence[ReleasedRows], place: Path) -> tuple[Weakened, .
     if isinstance(telling, str):
         return telling
     data = [_read(releases, numbers, column) for numbers, column in zip(by_data, telling, strict=True)]
+    if (doubt := _not_recognised(telling, data)) is not None:
+        return doubt
     for each in data:
         for number in each.numbers:
             each.classes[number] = _classes_of(releases[number], generalised, each.table.rows)
@@ -228,9 +235,24 @@ def _telling(by_data: Sequence[Sequence[ReleasedRows]]) -> list[Column | None] |
     datatypes = {column.datatype for column in chosen}
     if len(datatypes) > 1 and not any(datatypes <= alike for alike in _COMPARED):
         return f"`{shared[0]}`, which tells people apart, has another datatype in other data"
-    if Datatype.STRING in datatypes:
-        return [replace(column, datatype=Datatype.STRING) for column in chosen]
     return list(chosen)
+
+
+def _not_recognised(telling: Sequence[Column | None], data: Sequence["_Data"]) -> str | None:
+    """Why people may not be recognised: a text spells the number of other data in another way."""
+    datatypes = {column.datatype for column in telling if column is not None}
+    if Datatype.STRING not in datatypes or len(datatypes) == 1:
+        return None
+    for column, each in zip(telling, data, strict=True):
+        if column is None or column.datatype is not Datatype.STRING:
+            continue
+        is_number = pc.match_substring_regex(each.people, _NUMBER)
+        if pc.any(pc.and_not(is_number, pc.match_substring_regex(each.people, _AS_WRITTEN))).as_py():
+            return (
+                f"`{column.name}`, which tells people apart, is a text, and in other data a number that it"
+                " may spell otherwise"
+            )
+    return None
 
 
 def _read(releases: Sequence[ReleasedRows], numbers: tuple[int, ...], telling: Column | None) -> _Data:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -283,3 +284,20 @@ def test_other_data_without_people_is_not_judged() -> None:
     releases = [Release(number, ("x", "x"), 2, 1) for number in (0, 1)]
     assert isinstance(held(releases, tables, counts_rows=True), str)
     assert held(releases, tables) == ()
+
+
+@pytest.mark.parametrize(
+    ("spelling", "is_told"), [("1", True), ("01", False), ("1.0", False), ("+1", False)]
+)
+def test_a_text_that_may_spell_the_number_of_somebody_is_not_taken_for_another_person(
+    tmp_path: Path, spelling: str, is_told: bool
+) -> None:
+    tables = [Table(("1", "2"), ("a", "b")), Table((spelling, "x"), ("a", "b"))]
+    both = [Release(number, ("A", "A"), 1, 1) for number in (0, 1)]
+    first, second = (
+        written(release, tables, tmp_path, number, counts_rows=False) for number, release in enumerate(both)
+    )
+    numbers = replace(column("who", Role.IDENTIFIER), datatype=Datatype.INTEGER)
+    judged = weakened([replace(first, respondent=numbers), second], tmp_path)
+    assert isinstance(judged, tuple) is is_told
+    assert is_told or "may spell otherwise" in str(judged)
