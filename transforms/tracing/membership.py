@@ -60,11 +60,10 @@ def likelihood_ratio(released: ReleasedSums, background: Background, people: Flo
     deviations = np.sqrt(background.variances)
     distance = (released.values - released.people * background.means) / deviations
     standardised = (people - background.means) / deviations
-    noise = background.relative_noise(released) ** 2
-    if background.correlations is None:
-        weighted = standardised / (released.people + noise)
+    covariance = background.covariance(released)
+    if covariance is None:
+        weighted = standardised / (released.people + background.relative_noise(released) ** 2)
     else:
-        covariance = released.people * background.correlations + np.diag(noise)
         weighted = linalg.cho_solve(linalg.cho_factor(covariance), standardised.T).T
     return np.asarray(weighted @ distance - np.einsum("pd,pd->p", weighted, standardised) / 2, np.float64)
 

@@ -9,6 +9,7 @@ from typing import assert_never
 import numpy as np
 from scipy import linalg, special
 
+from smalti.transforms.auditing.scores import Floats
 from smalti.transforms.tracing.membership import Tracing
 from smalti.transforms.tracing.statistics import Background, ReleasedSums
 
@@ -46,8 +47,9 @@ def signal(attack: Tracing, released: ReleasedSums, background: Background) -> f
     Of d statistics with correlations R and noise variances t_j, in variances of one person's contribution:
     a score of the inner product is higher by d, the trace of R, and its variance is n trace(R^2) + sum t_j,
     so that without noise d effective statistics have sqrt(d / n), and with the error a of means
-    sqrt(d / (n + n^2 a^2)). The likelihood ratio has the root of trace(R (n R + T)^-1), which is
-    sqrt(sum 1 / (n + t_j)) where statistics are independent.
+    sqrt(d / (n + n^2 a^2)). A score of the likelihood ratio is higher by trace(W R), with W the inverse of
+    its covariance, and its variance is trace(W (n R + T) W R): together sqrt(sum 1 / (n + t_j)) where
+    statistics are independent.
 
     Args:
         attack: which one.
@@ -60,14 +62,23 @@ def signal(attack: Tracing, released: ReleasedSums, background: Background) -> f
             squares = count**2 / background.effective_count
             return count / math.sqrt(released.people * squares + float(noise.sum()))
         case Tracing.LIKELIHOOD_RATIO:
-            correlations = background.correlations
-            if correlations is None:
-                # Correlated statistics say less than independent ones do.
-                share = background.effective_count / count
-                return math.sqrt(share * float((1 / (released.people + noise)).sum()))
-            factor = linalg.cho_factor(released.people * correlations + np.diag(noise))
-            return math.sqrt(float(np.trace(linalg.cho_solve(factor, correlations))))
+            return _of_ratio(released, background, noise)
     assert_never(attack)
+
+
+def _of_ratio(released: ReleasedSums, background: Background, noise: Floats) -> float:
+    """With the weights that the attack has: its scores differ by trace(W R), W the inverse covariance."""
+    covariance, correlations = background.covariance(released), background.correlations
+    if covariance is None or correlations is None:
+        # Correlated statistics say less than independent ones do.
+        share = background.effective_count / released.values.size
+        return math.sqrt(share * float((1 / (released.people + noise)).sum()))
+    weighted = linalg.cho_solve(linalg.cho_factor(covariance), correlations)
+    spread = linalg.cho_solve(
+        linalg.cho_factor(covariance), released.people * correlations + np.diag(noise)
+    )
+    variance = float(np.einsum("ij,ji->", spread, weighted))
+    return float(np.trace(weighted)) / math.sqrt(variance)
 
 
 def power(of_signal: float, false_positive_rate: float) -> float:

@@ -87,17 +87,27 @@ class Background:
 
     @cached_property
     def correlations(self) -> Floats | None:
-        """Shape (statistics, statistics); None where statistics are taken for independent.
+        """Those of the reference, shape (statistics, statistics).
 
-        Those of the reference, drawn towards independence by statistics / (statistics + people): a
-        reference that is not much larger than the number of statistics shows correlations by chance.
+        None where statistics are taken for independent.
         """
         if self.standardised is None or self.means.size > MOST_TOGETHER:
             return None
+        return np.asarray(self.standardised.T @ self.standardised / len(self.standardised), np.float64)
+
+    def covariance(self, released: ReleasedSums) -> Floats | None:
+        """Of released sums, in standard deviations of one person; None likewise.
+
+        Correlations are drawn towards independence by statistics / (statistics + people of the reference):
+        a reference that is not much larger than the number of statistics shows some by chance.
+        """
+        if self.standardised is None or self.correlations is None:
+            return None
         people, count = self.standardised.shape
         shrinkage = count / (count + people)
-        correlations = (1 - shrinkage) / people * (self.standardised.T @ self.standardised)
-        return np.asarray(correlations + shrinkage * np.eye(count), np.float64)
+        correlations = (1 - shrinkage) * self.correlations + shrinkage * np.eye(count)
+        noise = np.diag(self.relative_noise(released) ** 2)
+        return np.asarray(released.people * correlations + noise, np.float64)
 
     def relative_noise(self, released: ReleasedSums) -> Floats:
         """The noise of each sum, in standard deviations of one person's contribution."""
