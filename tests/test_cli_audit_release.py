@@ -48,6 +48,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     members = people("p", 40)
     data = visits(folder, members)
     visits(folder, [*people("q", 300), *members[:5]], "others.csv")
+    younger = [(who, sex, str(20 + number % 8)) for number, (who, sex, _) in enumerate(people("y", 200))]
+    visits(folder, younger, "younger.csv")
     visits(folder, people("q", 20), "few.csv")
     visits(folder, [*members[:-1], (CANARY, "f", "21")], "changed.csv")
     released(folder, data, QUERY, "out")
@@ -76,11 +78,13 @@ def test_what_noise_hides_is_shown(world: Path) -> None:
     assert len(advantages) == 4
     for attack in ("inner-product", "likelihood-ratio"):
         noisy, exact = advantages[attack, True], advantages[attack, False]
-        assert exact["advantage"]["value"] > 0.3 > 0.2 > noisy["expectedAdvantage"]
+        assert exact["advantage"]["value"] > 0.3 > noisy["expectedAdvantage"] + 0.1
         assert exact["area"] > 0.65
         assert noisy["area"] < 0.95, "the noise is random: so much of it has a chance below 1e-6"
         low, value, high = (exact["advantage"][name] for name in ("lower", "value", "upper"))
         assert low <= value <= high
+    assert not found["populationDiffers"]
+    assert all(each["advantage"]["value"] < 0.45 for each in found["controls"])
     (sex,) = found["reconstruction"]
     assert sex["column"] == "sex"
     assert sex["rightWithoutNoise"] > 0.8 > sex["guessed"]
@@ -92,6 +96,13 @@ def test_what_noise_hides_is_shown(world: Path) -> None:
     assert "<svg" in files[0].read_text()
     again = audit(world, "--population", str(world / "others.csv"), "--format", "json")
     assert again.out == as_json(found)
+
+
+def test_a_population_that_differs_is_noticed(world: Path) -> None:
+    """Then respondents are told from it by what the statistics do not tell of them."""
+    ran = audit(world, "--population", str(world / "younger.csv"))
+    assert ran.code == 0, ran.err
+    assert "The population differs from the data" in " ".join(ran.out.split())
 
 
 def test_what_is_missing_is_told_before_any_attack(world: Path) -> None:

@@ -45,6 +45,17 @@ class Traced:
 
 
 @dataclass(frozen=True, slots=True)
+class Control:
+    """The same attack on respondents who are not in its statistics: those of a random half of the others.
+
+    What it achieves comes from a population that differs from the data, and not from tracing.
+    """
+
+    attack: Tracing
+    advantage: Figure
+
+
+@dataclass(frozen=True, slots=True)
 class Thresholds:
     """The error of the statistics as means, in standard deviations of one person, beside what is known."""
 
@@ -100,12 +111,18 @@ class ReleaseAttacks:
     statistics: tuple[AttackedStatistic, ...]
     thresholds: Thresholds
     traced: tuple[Traced, ...]
+    controls: tuple[Control, ...]
     reconstructed: tuple[Reconstructed, ...]
     not_run: tuple[NotRun, ...]
     false_positive_rate: float
     confidence: float
     """Of each limit alone."""
     seed: int
+
+    @property
+    def population_differs(self) -> bool:
+        """Whether a control finds something, so that the advantages are not all of tracing."""
+        return any(control.advantage.lower > 0 for control in self.controls)
 
     def best(self, *, is_exact: bool) -> Traced:
         """The attack with the greatest measured advantage."""

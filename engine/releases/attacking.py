@@ -18,6 +18,7 @@ from smalti.engine.backends.staged import StagedTable
 from smalti.engine.losses.readings import key_labels
 from smalti.engine.releases.attack_results import (
     AttackedStatistic,
+    Control,
     NotRun,
     Reconstructed,
     Thresholds,
@@ -75,6 +76,7 @@ class Attacks:
 
     thresholds: Thresholds
     traced: tuple[Traced, ...]
+    controls: tuple[Control, ...]
     reconstructed: tuple[Reconstructed, ...]
     not_run: tuple[NotRun, ...]
     statistics: tuple[AttackedStatistic, ...]
@@ -192,10 +194,10 @@ class ReleaseUnderAttack:
         mixed = generator.permutation(len(self.others))
         reference, tested = np.array_split(mixed, 2)
         phase("trace")
-        thresholds, traced = self._traced(settings, reference, tested, generator)
+        thresholds, traced, controls = self._traced(settings, reference, tested, generator)
         phase("reconstruct")
         reconstructed, not_run = self._reconstructed(settings)
-        return Attacks(thresholds, tuple(traced), reconstructed, not_run, self.described())
+        return Attacks(thresholds, tuple(traced), tuple(controls), reconstructed, not_run, self.described())
 
     def _check_secret(self, column: str | None) -> None:
         """Refuse a column that was named and cannot be attacked, before any attack."""
@@ -218,7 +220,7 @@ class ReleaseUnderAttack:
 
     def _traced(
         self, settings: Settings, reference: Integers, tested: Integers, generator: np.random.Generator
-    ) -> tuple[Thresholds, list[Traced]]:
+    ) -> tuple[Thresholds, list[Traced], list[Control]]:
         some, people = [each.of(reference) for each in self.of_others], len(self.members)
         linear = [
             Linear.of(statistic, contributions, len(reference))
@@ -239,14 +241,7 @@ class ReleaseUnderAttack:
             np.concatenate([each.deviations() for each in linear]),
             people,
         )
-        exact = ReleasedSums(
-            np.concatenate([
-                each.sums(each.exact(contributions), people)
-                for each, contributions in zip(linear, self.of_members, strict=True)
-            ]),
-            np.zeros(width),
-            people,
-        )  # fmt: skip
+        exact = ReleasedSums(self._sums_of(linear, np.arange(people)), np.zeros(width), people)
         effective = background.effective_count
         thresholds = Thresholds(
             width,
@@ -255,11 +250,28 @@ class ReleaseUnderAttack:
             tracing_error(effective, people),
             sampling_error(people),
         )
-        return thresholds, [
+        traced = [
             _judged(attack, released, background, records, settings, generator)
             for released in (noisy, exact)
             for attack in Tracing
         ]
+        inside, outside = np.array_split(generator.permutation(people), 2)
+        halved = ReleasedSums(self._sums_of(linear, inside), np.zeros(width), len(inside))
+        apart = matrix(list(zip(linear, self.of_members, strict=True)), outside[:most]), records[1]
+        controls = [
+            Control(attack, advantage(_scores(attack, halved, background, apart), settings.confidence))
+            for attack in Tracing
+        ]
+        return thresholds, traced, controls
+
+    def _sums_of(self, linear: Sequence[Linear], people: Integers) -> Floats:
+        """The statistics of some respondents without noise."""
+        return np.concatenate(
+            [
+                each.sums(each.exact(contributions.of(people)), len(people))
+                for each, contributions in zip(linear, self.of_members, strict=True)
+            ]
+        )
 
     # --- Reconstruction
 
@@ -419,7 +431,7 @@ def _judged(
     settings: Settings,
     generator: np.random.Generator,
 ) -> Traced:
-    scores = Scores(*(SCORES[attack](released, background, each) for each in records))
+    scores = _scores(attack, released, background, records)
     curve, strength = RocCurve.of(scores), signal(attack, released, background)
     return Traced(
         attack,
@@ -433,3 +445,9 @@ def _judged(
         power(strength, settings.false_positive_rate),
         thinned(curve),
     )
+
+
+def _scores(
+    attack: Tracing, released: ReleasedSums, background: Background, records: tuple[Floats, Floats]
+) -> Scores:
+    return Scores(*(SCORES[attack](released, background, each) for each in records))

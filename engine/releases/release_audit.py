@@ -107,6 +107,7 @@ def attack_release(
                 statistics=results.statistics,
                 thresholds=results.thresholds,
                 traced=results.traced,
+                controls=results.controls,
                 reconstructed=results.reconstructed,
                 not_run=results.not_run,
                 false_positive_rate=audit.settings.false_positive_rate,

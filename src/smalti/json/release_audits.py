@@ -25,6 +25,10 @@ def release_audit_json(attacks: "ReleaseAttacks") -> Json:
         "statistics": [{**camel_case(asdict(each)), "kind": str(each.kind)} for each in attacks.statistics],
         "thresholds": camel_case(asdict(attacks.thresholds)),
         "tracing": [_traced(each) for each in attacks.traced],
+        "controls": [
+            {"attack": str(each.attack), "advantage": _figure(each.advantage)} for each in attacks.controls
+        ],
+        "populationDiffers": attacks.population_differs,
         "reconstruction": [
             {**camel_case(asdict(each)), "attack": str(each.attack)} for each in attacks.reconstructed
         ],

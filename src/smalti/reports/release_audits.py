@@ -17,6 +17,10 @@ _LIMITS: Final = (
     " are told apart by this difference, too, and not by the release. Figures are averages over people;"
     " single ones may be found more easily. Each limit holds alone, for people drawn as these were."
 )
+_DIFFERS: Final = (
+    " The population differs from the data: respondents who are not in the statistics are told apart, too,"
+    " so that these figures overstate tracing. Take a population like the data."
+)
 _NOISE: Final = {False: "as released", True: "without noise"}
 
 
@@ -27,6 +31,7 @@ def lead(attacks: ReleaseAttacks) -> str:
         f"On the statistics as released the best attack ({noisy.attack}) tells respondents from others with"
         f" an advantage of {_shown(noisy.advantage.value)} (at most {_shown(noisy.advantage.upper)}), and"
         f" without noise ({exact.attack}) with {_shown(exact.advantage.value)}. A guess has 0."
+        f"{_DIFFERS if attacks.population_differs else ''}"
     )
 
 
@@ -87,7 +92,16 @@ def _tracing(attacks: ReleaseAttacks) -> tuple[Part, ...]:
         " likelihood ratio compares how likely they are with the person and without. The calculation is for"
         " normal scores, from sizes and noise alone; for a population that is like the data."
     )
-    return Paragraph(text), Table(caption, header, rows)
+    controls = tuple((str(each.attack), _with_limits(each.advantage)) for each in attacks.controls)
+    control = (
+        "Control: statistics of a random half of the respondents without noise, tested on the other half."
+        " What is found there comes from a population that differs from the data"
+    )
+    return (
+        Paragraph(text),
+        Table(caption, header, rows),
+        Table(control, ("attack", "advantage"), controls),
+    )
 
 
 def _row(traced: Traced) -> tuple[str, ...]:
