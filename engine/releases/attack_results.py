@@ -102,6 +102,8 @@ class ReleaseAttacks:
     output: IRI
     version: IRI
     target: IRI
+    promise: str
+    """Of the release, which holds for every attack."""
     people: int
     """Respondents in the data."""
     others: int

@@ -18,6 +18,7 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.releases.attack_results import ReleaseAttacks
 from smalti.engine.releases.attacking import Published, ReleaseUnderAttack, Settings, attackable
 from smalti.engine.releases.granted_rows import keep_granted
+from smalti.engine.releases.guarantee import guarantee_of
 from smalti.engine.releases.people import People
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.table import key_columns
@@ -101,6 +102,7 @@ def attack_release(
                 output=audit.version.target,
                 version=audit.version.iri,
                 target=plan.read.target,
+                promise=guarantee_of(plan).statement,
                 people=len(attacked.members),
                 others=len(attacked.others),
                 left_out=left_out,

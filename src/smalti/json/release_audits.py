@@ -16,6 +16,7 @@ def release_audit_json(attacks: "ReleaseAttacks") -> Json:
         "output": str(attacks.output),
         "version": str(attacks.version),
         "data": str(attacks.target),
+        "promise": attacks.promise,
         "respondents": attacks.people,
         "others": attacks.others,
         "leftOut": attacks.left_out,

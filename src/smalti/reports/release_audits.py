@@ -61,6 +61,7 @@ def _facts(attacks: ReleaseAttacks) -> Part:
         ("release", str(attacks.output)),
         ("version", str(attacks.version)),
         ("data", str(attacks.target)),
+        ("promise of the release", attacks.promise),
         ("respondents", f"{attacks.people:,}"),
         ("others, of the population", f"{attacks.others:,}: a half is the attacker's reference"),
         ("seed of the attack", str(attacks.seed)),

@@ -64,7 +64,7 @@ def test_the_calculated_share_is_that_of_least_squares_without_limits() -> None:
     """Bits of one draw depend on each other, so one is taken of each."""
     generator = np.random.default_rng(2)
     experiment = ReconstructionExperiment(12, 24, 1.5)
-    hits, expected, draws = 0, 0.0, 300
+    hits, expected, draws = 0, 0.0, 1_500
     for draw in range(draws):
         secret, sums = experiment.draw(generator)
         solved, *_ = np.linalg.lstsq(sums.subsets.toarray(), sums.values, rcond=None)

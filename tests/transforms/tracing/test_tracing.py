@@ -98,6 +98,8 @@ def test_correlated_statistics_count_as_fewer() -> None:
     )
     assert once.effective_count == pytest.approx(20, rel=0.1)
     assert often.effective_count == pytest.approx(20, rel=0.1)
+    wide = (generator.random((100, 2_000)) < 0.5).astype(np.float64)
+    assert Background.of(wide, np.ones(2_000)).effective_count == pytest.approx(2_000, rel=0.2)
     few, many = (ReleasedSums(np.zeros(width), np.zeros(width), 50) for width in (20, 100))
     for attack in Tracing:
         assert signal(attack, many, often) == pytest.approx(signal(attack, few, once), rel=0.1)
