@@ -11,6 +11,7 @@ from service_world import AUDITOR, MODEL, OPERATOR, POLICY, STRANGER, World, mak
 from shell import CUSTOMER, OWNER, USER, small_document
 
 from smalti.engine.registry.access import Role
+from smalti.fluent import new_policy
 from smalti.service.application import OPERATIONS
 from smalti.service.asking import Asking
 from smalti.service.parties import Asker
@@ -79,7 +80,7 @@ def test_a_session_is_a_cookie_that_scripts_and_other_sites_do_not_see(world: Wo
     assert policy.startswith("default-src 'none'; style-src 'self'; script-src 'self'")
     assert "frame-ancestors 'none'" in policy
     assert home.headers["cache-control"] == "no-store"
-    assert send(world, "/web/sign-out").headers["location"] == "/web/sign-in?notice=signed-out"
+    assert send(world, "/web/sign-out").headers["location"] == "/web/sign-in"
     world.client.cookies.set("smalti", cookie.partition("=")[2].partition(";")[0])
     assert page(world, "/web/").status_code == 303, "the token itself has ended, not only the cookie"
 
@@ -353,10 +354,48 @@ def test_a_form_that_is_sent_twice_orders_one_job(tmp_path: Path) -> None:
     }
     assert len(places) == len(world.get("/v1/jobs").json()["items"]) == 2
     place = places.pop()
+    assert "The file was received." in page(world, place).text
     said = "This page follows the work"
-    assert said in page(world, f"{place}?notice=asked").text
+    world.client.cookies.set("smalti-notice", "asked", domain="testserver.local", path="/")
+    assert said in page(world, place).text
+    assert said not in page(world, place).text, "it was said"
     assert send(world, f"{place}/stop").status_code == 303
-    assert said not in page(world, f"{place}?notice=asked").text, "it is over"
+    world.client.cookies.set("smalti-notice", "asked", domain="testserver.local", path="/")
+    assert said not in page(world, place).text, "it is over"
+
+
+def test_no_link_shows_a_notice_and_each_is_shown_once(world: World) -> None:
+    sign_in(world, OWNER)
+    assert "The data was removed." not in page(world, "/web/data?notice=removed").text
+    ended = send(world, "/web/sign-out")
+    assert "HttpOnly" in ended.headers["set-cookie"]
+    seen = [page(world, ended.headers["location"], headers={"smalti-script": "1"}).text]
+    seen += [page(world, ended.headers["location"]).text for _ in range(2)]
+    assert ["You are signed out." in text for text in seen] == [True, True, False]
+    world.client.cookies.set("smalti-notice", "<b>none</b>")
+    assert "none</b>" not in page(world, "/web/sign-in").text
+
+
+def test_policies_are_shown_as_they_were_written(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    short = new_policy(
+        policy="http://example.com/policy/s", owner=OWNER, party=USER, target=DATA
+    ).anonymize(k=3, quasi_identifiers=["a"], output="http://example.com/out", one_row_each=True)
+    assert (
+        send(
+            world, "/web/policies/new", text=short.to_short(), writing="application/yaml", do="add"
+        ).headers["location"]
+        == "/web/policy?uid=http%3A%2F%2Fexample.com%2Fpolicy%2Fs"
+    )
+    place = "/web/policy?uid=http://example.com/policy/s"
+    assert "k: 3" in page(world, place).text
+    assert "leftOperand" not in page(world, place).text
+    assert "leftOperand" in page(world, f"{place}&form=json-ld").text
+    changed = page(world, "/web/policy/replace?uid=http://example.com/policy/s").text
+    assert "k: 3" in changed
+    kept = world.get("/v1/policies/http://example.com/policy/s").json()
+    assert (kept["mediaType"], "leftOperand" in kept["document"]) == ("application/ld+json", True)
 
 
 def test_ticks_of_a_drawing_are_round_and_include_all_points() -> None:

@@ -1,5 +1,6 @@
 """Data of owners: uploads and files below a root, bound to targets, with their descriptions."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +14,7 @@ from smalti.engine.registry.bound_data import BoundData
 from smalti.errors import SmaltiError, UsageError
 from smalti.json.text import Json
 from smalti.policy.decide.names import iri
-from smalti.previewing import LOOKED_THROUGH, is_looked_through, proposed_description
+from smalti.previewing import LOOKED_THROUGH, SCRATCH, is_looked_through, proposed_description
 from smalti.service.operations import (
     JSON,
     NOTHING,
@@ -43,6 +44,7 @@ _FILES: Final = (
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 )  # fmt: skip
 _Iri = Annotated[str, Field(max_length=4096)]
+_IN_SCRATCH: Final = re.compile(rf"/\S*/{re.escape(SCRATCH)}[^/\s]*/")
 
 
 class Uploaded(Described):
@@ -173,7 +175,8 @@ def without_places(bound: BoundData) -> Iterator[None]:
     """
 
     def named(text: str) -> str:
-        return text.replace(str(bound.place), bound.name).replace(f"{bound.place.parent}/", "")
+        text = text.replace(str(bound.place), bound.name).replace(f"{bound.place.parent}/", "")
+        return _IN_SCRATCH.sub("", text)
 
     try:
         yield

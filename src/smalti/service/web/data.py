@@ -120,7 +120,7 @@ def _unreadable(visit: Visit, refusal: RefusedError) -> Json:
     what = "cannot be read as a table"
     if refusal.code in ("conflict", "not-found"):
         return {"heading": "The form cannot propose columns: write the description as text"}
-    if visit.query.get("notice", "").startswith("file-replaces"):
+    if visit.notice.startswith("file-replaces"):
         what = f"replaced the earlier one, and {what}"
     return {"heading": f"The file {what}", "notice": None}
 
