@@ -80,7 +80,7 @@ OF_CONTROL_PLANES = {
     for verb in ("prepare", "start", "read", "suspend", "resume", "terminate", "completed")
 }
 """Tried in `test_signaling.py`."""
-OWN = {"listAuditChoices", "checkPolicy", "addPolicies", "upload", "bindFile", "readSelf"}
+OWN = {"listAuditChoices", "listFiles", "checkPolicy", "addPolicies", "upload", "bindFile", "readSelf"}
 """Operations on what the asker sends itself; what of them is foreign is tried below."""
 
 

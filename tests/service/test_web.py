@@ -364,6 +364,48 @@ def test_a_form_that_is_sent_twice_orders_one_job(tmp_path: Path) -> None:
     assert said not in page(world, place).text, "it is over"
 
 
+def test_a_description_that_does_not_fit_is_refused_at_its_columns(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    upload(world, b"age,city,day\n1,x,2020-01-01\nx,y,2020-01-02\n", target=DATA)
+    (bound,) = world.get("/v1/data").json()["items"]
+    place = f"/web/data/{bound['id']}/describe"
+    kinds = {"datatype-0": "integer", "datatype-1": "string", "datatype-2": "dateTime"}
+    refused = send(world, place, **kinds)
+    assert refused.status_code == 422
+    assert re.findall('id="wrong-([^"]+)"', refused.text) == ["datatype-0", "datatype-2"]
+    assert "Column `age`, record 2: a value is not of this kind." in refused.text
+    metadata = {"@context": "http://www.w3.org/ns/csvw", "url": "a.csv"}
+    columns = {"tableSchema": {"columns": [{"name": "age", "datatype": "date"}, {"name": "none"}]}}
+    listed = world.ask("PUT", f"/v1/data/{bound['id']}/description", json=metadata | columns)
+    assert (listed.status_code, len(listed.json()["problems"])) == (422, 2)
+    assert world.get(f"/v1/data/{bound['id']}").json()["described"] is False
+    assert send(world, place, **kinds | {"datatype-0": "string", "datatype-2": "date"}).status_code == 303
+    assert len(list(next((tmp_path / "uploads").iterdir()).iterdir())) == 2
+
+
+def test_files_of_the_visitors_folder_are_chosen_from_a_list(tmp_path: Path) -> None:
+    mine, others = tmp_path / "mine", tmp_path / "others"
+    for folder in (mine / "below", others):
+        folder.mkdir(parents=True)
+        (folder / "a.csv").write_text("a\n1\n")
+    (mine / "leads-out.csv").symlink_to(others / "a.csv")
+    (mine / ".hidden").write_text("")
+    roots = ((OWNER, mine), (USER, others))
+    world = make_world(tmp_path, roots=roots)
+    sign_in(world, OWNER)
+    assert world.get("/v1/files").json()["items"] == [{"file": "below/a.csv"}]
+    assert world.get("/v1/files", STRANGER).json()["items"] == []
+    assert "Use a file of my folder" in page(world, "/web/data").text
+    assert re.findall('<option value="([^"]*)"', page(world, "/web/data/bind").text) == ["below/a.csv"]
+    for wrong in ("../others/a.csv", "leads-out.csv", str(others / "a.csv"), "none.csv"):
+        refused = send(world, "/web/data/bind", target=DATA, file=wrong)
+        assert (refused.status_code, 'id="wrong-file"' in refused.text) == (404, True), wrong
+    assert send(world, "/web/data/bind", target="no IRI", file="below/a.csv").status_code == 422
+    bound = send(world, "/web/data/bind", target=DATA, file="below/a.csv")
+    assert "The data is bound to the file" in page(world, bound.headers["location"]).text
+
+
 def test_no_link_shows_a_notice_and_each_is_shown_once(world: World) -> None:
     sign_in(world, OWNER)
     assert "The data was removed." not in page(world, "/web/data?notice=removed").text

@@ -60,13 +60,15 @@ ONE_OF: dict[str, tuple[str, str, dict[str, str]]] = {
     "showStudyReport": ("jobs/{study}/report", "jobs/none/report", {}),
 }  # fmt: skip
 LISTS = {
-    "showHome": "", "showData": "data", "showPolicies": "policies?state=all", "showOutputs": "outputs",
+    "showHome": "", "showData": "data", "showBinding": "data/bind",
+    "showPolicies": "policies?state=all", "showOutputs": "outputs",
     "showPermissions": "ask", "showAudits": "audits", "showStudyForm": "audits/new",
     "showBudgets": "budgets", "showJobs": "jobs", "beginPolicy": "policies/begin?data={data}",
 }  # fmt: skip
 OWN = {
     "showSignIn", "signIn", "signOut", "showUpload", "receiveUpload", "showEditor", "addPolicy",
-    "checkText", "tryDraft", "policyFromForm", "showNothing", "askFor", "startStudies", "showHealth",
+    "checkText", "tryDraft", "bindFile", "policyFromForm",
+    "showNothing", "askFor", "startStudies", "showHealth",
 }  # fmt: skip
 """What is about the visitor's own text, file or key; what of it is foreign is tried below."""
 

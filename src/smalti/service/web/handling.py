@@ -175,6 +175,7 @@ class PageEndpoint:
                 return to_response(shown)
 
     def _page_of(self, request: Request, asker: Asker | None, shown: Shown) -> HttpResponse:
+        left = request.cookies.get(self._site.notice_cookie, "")
         somebody = None if asker is NOBODY else asker
         roles = frozenset() if somebody is None else somebody.roles
         is_party = somebody is not None and somebody.is_party
@@ -183,7 +184,7 @@ class PageEndpoint:
             "asker": somebody,
             "entries": entries,
             "here": request.url.path,
-            "notice": NOTICES.get(request.cookies.get(self._site.notice_cookie, "")),
+            "notice": NOTICES.get(left) if shown.status < 400 else None,
             **shown.values,
         }
         response = HTMLResponse(rendered(shown.template, values), shown.status, HEADERS)
