@@ -12,7 +12,7 @@ from smalti.errors import PolicyError, UsageError
 from smalti.formatting import convert_text
 from smalti.json.registry import policy_json, policy_states
 from smalti.json.text import Json
-from smalti.policy.findings.render import to_json
+from smalti.policy.findings.render import to_explained_json
 from smalti.service.disclosure import governs, is_for, shown_targets
 from smalti.service.operations import (
     JSON_LD,
@@ -198,7 +198,7 @@ def _checked(body: RawBody, registry: Registry, asker: Asker) -> CheckedDocument
 def _checked_json(checked: CheckedDocument) -> Json:
     return {
         "valid": checked.is_valid,
-        "findings": [to_json(finding) for finding in checked.diagnostics],
+        "findings": [to_explained_json(finding) for finding in checked.diagnostics],
         "policies": [policy.uid for policy in checked.policies],
         "descriptions": list(checked.descriptions),
     }
@@ -212,7 +212,7 @@ def check_document(registry: Registry, asker: Asker, body: RawBody) -> CheckedDo
     """
     checked = _checked(body, registry, asker)
     if not checked.is_valid:
-        findings = [to_json(finding) for finding in checked.diagnostics]
+        findings = [to_explained_json(finding) for finding in checked.diagnostics]
         raise RefusedError(422, "policy-error", TITLES["policy-error"], {"findings": findings})
     return checked
 
@@ -233,7 +233,7 @@ def _submitted(call: Call[NoQuery, RawBody], *, replaces: bool, instead_of: str 
     except PolicyError as error:
         refusal = refusal_of(error)
         checked = _checked(call.body, call.service.registry, call.asker)
-        refusal.more["findings"] = [to_json(finding) for finding in checked.diagnostics]
+        refusal.more["findings"] = [to_explained_json(finding) for finding in checked.diagnostics]
         raise refusal from None
 
 

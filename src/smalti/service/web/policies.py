@@ -113,7 +113,10 @@ def show_editor(visit: Visit) -> Response:
 def check(visit: Visit) -> Response:
     """What is wrong with a text, as a part of a page: for the script that asks while somebody writes."""
     checked = _checked(visit)
-    return Shown("policies/findings.html", {"checked": checked, "text": visit.form.raw("text")})
+    return Shown(
+        "policies/findings.html",
+        {"checked": checked, "text": visit.form.raw("text"), "writing": _writing(visit.form)},
+    )
 
 
 def add(visit: Visit) -> Response:

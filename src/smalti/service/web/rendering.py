@@ -22,6 +22,10 @@ STATIC: Final = {
 """The files that pages name, with their content types."""
 _PARTS: Final = re.compile("[#/:]")
 _OPTION: Final = re.compile(r" \(--[a-z-]+\)")
+_VOCABULARY: Final = re.compile(
+    r"(?<![\w:/])(?:(?:smalti|mosaicrown|odrl|dct|dpv):(?=[A-Za-z])|https://w3id\.org/smalti#"
+    r"|https://www\.mosaicrown\.eu/ns/mosaicrown/1/|http://www\.w3\.org/ns/odrl/2/)(?=\w)"
+)
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -77,6 +81,17 @@ def plain(text: str) -> str:
     return _OPTION.sub("", text)
 
 
+def worded(text: str) -> str:
+    """A message with bare words in the place of those with prefixes or as IRIs of a vocabulary.
+
+    >>> worded("`smalti:respondent` `eq` a column")
+    '`respondent` `eq` a column'
+    >>> worded("`https://www.mosaicrown.eu/ns/mosaicrown/1/k` is 1, in `http://example.com/Customer`")
+    '`k` is 1, in `http://example.com/Customer`'
+    """
+    return _VOCABULARY.sub("", text)
+
+
 def moment(written: str | datetime) -> str:
     """A time as people read it, to the minute, in UTC.
 
@@ -111,6 +126,7 @@ def _environment() -> Environment:
         "short": short,
         "moment": moment,
         "plain": plain,
+        "worded": worded,
         "size": size,
         "thousands": "{:,}".format,
     }
