@@ -98,7 +98,7 @@ def check_accessible(page: "Page") -> None:
         (rule["id"], rule["help"], [node["html"][:200] for node in rule["nodes"]])
         for rule in found_there["violations"]
     ]
-    assert wrong == [], page.url
+    assert not wrong, (page.url, wrong)
 
 
 def row_of(page: "Page", table: str, first: str) -> str:

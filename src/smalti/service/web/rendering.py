@@ -26,6 +26,12 @@ _VOCABULARY: Final = re.compile(
     r"(?<![\w:/])(?:(?:smalti|mosaicrown|odrl|dct|dpv):(?=[A-Za-z])|https://w3id\.org/smalti#"
     r"|https://www\.mosaicrown\.eu/ns/mosaicrown/1/|http://www\.w3\.org/ns/odrl/2/)(?=\w)"
 )
+_OPERATORS: Final = {
+    "eq": "equal to", "neq": "other than", "gteq": "at least", "lteq": "at most",
+    "gt": "above", "lt": "below",
+}  # fmt: skip
+_COMPARED: Final = re.compile(rf"`([^`\s]+) ({'|'.join(_OPERATORS)}) ([^`]+)`")
+_UNMET: Final = re.compile(r"its (?:refinement|constraint) (`[^`]+`) is unsatisfied")
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -82,14 +88,18 @@ def plain(text: str) -> str:
 
 
 def worded(text: str) -> str:
-    """A message with bare words in the place of those with prefixes or as IRIs of a vocabulary.
+    """A message in words: no prefixes, IRIs of a vocabulary, or names of operators.
 
     >>> worded("`smalti:respondent` `eq` a column")
     '`respondent` `eq` a column'
     >>> worded("`https://www.mosaicrown.eu/ns/mosaicrown/1/k` is 1, in `http://example.com/Customer`")
     '`k` is 1, in `http://example.com/Customer`'
+    >>> worded("its refinement `k gteq 2` is unsatisfied")
+    'it asks for `k at least 2`'
     """
-    return _VOCABULARY.sub("", text)
+    text = _VOCABULARY.sub("", text)
+    text = _COMPARED.sub(lambda match: f"`{match[1]} {_OPERATORS[match[2]]} {match[3]}`", text)
+    return _UNMET.sub(r"it asks for \1", text)
 
 
 def moment(written: str | datetime) -> str:
