@@ -81,9 +81,15 @@ class StoredSessions:
         """Remove the session of a token's digest, if there is one."""
         self._remove(db.sessions.c.token == token)
 
-    def sweep(self, now: float, limits: SessionLimits) -> None:
-        """Remove all that ended."""
-        self._remove(_is_over(now, limits))
+    def sweep(self, before: float, *, removes: bool) -> int:
+        """How many were begun before a time, by which all have ended; they are removed if asked for."""
+        old = db.sessions.c.begun_at < _stored(before)
+        with self._shared.database.reading() as connection:
+            counted = select(func.count()).select_from(db.sessions).where(old)
+            count: int = connection.execute(counted).scalar() or 0
+        if removes and count:
+            self._remove(old)
+        return count
 
     def _note(self, token: str, now: float) -> None:
         def write(connection: Connection, _: None) -> None:

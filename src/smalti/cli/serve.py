@@ -65,8 +65,8 @@ def serve(
     configuration = Configuration(
         host=host,
         port=port,
-        uploads=_beside(options["uploads"] or settings.uploads, registry, "uploads"),
-        outputs=_beside(options["outputs"] or settings.outputs, registry, "outputs"),
+        uploads=beside(options["uploads"] or settings.uploads, registry, "uploads"),
+        outputs=beside(options["outputs"] or settings.outputs, registry, "outputs"),
         upload_limit=_limit(options["upload_limit"], settings.upload_limit or DEFAULT_LIMIT),
         roots=tuple((iri(party_of, "roots"), _path(folder)) for party_of, folder in settings.roots),
         tokens=_tokens(settings),
@@ -99,7 +99,8 @@ def _settings(ctx: click.Context) -> "ServiceSettings":
     return ServiceSettings() if file is None else file.settings.service
 
 
-def _beside(place: object, registry: str, what: str) -> "Path":
+def beside(place: object, registry: str, what: str) -> "Path":
+    """A folder of the service: the one that is stated, or one beside the registry's file."""
     from smalti.errors import UsageError
 
     if place:

@@ -54,7 +54,7 @@ def answer_alone(service: Service, listener: socket.socket, announce: Callable[[
         listener: where connections come from.
         announce: called when they are about to be taken.
     """
-    server = _Server(_server_configuration(application(service), service.configuration))
+    server = _Server(server_configuration(application(service), service.configuration))
     with _tending(service):
         announce()
         server.run(sockets=[listener])
@@ -83,7 +83,7 @@ def answer_by_several(
     with tempfile.TemporaryDirectory(prefix="smalti-measurements-") as shared:
         os.environ[SHARED] = shared
         try:
-            supervisor = Multiprocess(_server_configuration(answering, configuration), [listener])
+            supervisor = Multiprocess(server_configuration(answering, configuration), [listener])
             announce()
             supervisor.run()
         finally:
@@ -150,7 +150,7 @@ def _tending(service: Service) -> "Iterator[None]":
             thread.join(_GRACE)
 
 
-def _server_configuration(
+def server_configuration(
     answering: Starlette | Callable[[], Starlette], configuration: Configuration
 ) -> uvicorn.Config:
     """How uvicorn answers.
