@@ -2,9 +2,9 @@
 
 A line tells when it was asked, who asked for what (`askedBy`: a gateway that asked about that party) and as
 of which time, which rules determined the answer, and by which documents. Values of facts and parameters are
-left out, because they may be about people; their names are there, and those of clauses: which were accepted,
-on whose behalf, and on which of them the answer depends. Nothing is decided without being written down: when
-the log cannot be written, the decision ends with an error.
+left out, because they may be about people; their names are there, and those of clauses: which were
+accepted, on whose behalf, and on which of them the answer depends. Nothing is decided without being written
+down: when the log cannot be written, the decision ends with an error.
 
 A plan or a run that the rules permit may be denied afterwards, by what the data shows, a budget or an
 audit. A second line says so, and why (`deniedBecause`); it has the judged time of the first. Where a run
