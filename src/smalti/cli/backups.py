@@ -9,7 +9,7 @@ from smalti.cli.options import PLACE, registry_option
 
 @click.group("registry")
 def registry() -> None:
-    """Copy a registry with its keys, put a copy back; remove what nothing needs."""
+    """Copy a registry with its keys, restore and tidy it."""
 
 
 @registry.command("tidy")
