@@ -1,6 +1,7 @@
 """Pages without a browser: sessions, forms, who sees which page, and what is refused."""
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from service_world import AUDITOR, MODEL, OPERATOR, POLICY, STRANGER, World, mak
 from shell import CUSTOMER, OWNER, USER, small_document
 
 from smalti.engine.registry.access import Role
+from smalti.engine.registry.registry import Registry
 from smalti.fluent import new_policy
 from smalti.service.application import OPERATIONS
 from smalti.service.asking import Asking
+from smalti.service.authentication import Authentication
 from smalti.service.parties import Asker
 from smalti.service.problems import RefusedError
 from smalti.service.web.drawings import steps
@@ -29,6 +32,10 @@ HERE = {"origin": "http://testserver"}
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return make_world(tmp_path_factory.mktemp("web"))
+
+
+LATER = time.time() + 10 * LONGEST
+"""When sessions of other tests have ended."""
 
 
 def page(world: World, path: str, **parts: Any) -> Response:
@@ -186,7 +193,7 @@ def test_what_is_no_page_is_told_as_one(world: World) -> None:
 
 
 def test_sessions_end_by_time(world: World) -> None:
-    now = [0.0]
+    now = [LATER]
     clock: Callable[[], float] = lambda: now[0]  # noqa: E731
     sessions = Sessions(world.service.authentication, clock)
     token = sessions.begin(world.keys[USER])
@@ -197,13 +204,19 @@ def test_sessions_end_by_time(world: World) -> None:
     with pytest.raises(RefusedError):
         sessions.asker(token)
     token = sessions.begin(world.keys[USER])
+    for _ in range(2):
+        assert sessions.asker(token, renews=False).party == USER
+        now[0] += QUIET / 2
+    with pytest.raises(RefusedError):
+        sessions.asker(token, renews=False)
+    token = sessions.begin(world.keys[USER])
     now[0] += QUIET
     with pytest.raises(RefusedError):
         sessions.asker(token)
 
 
 def test_a_key_has_so_many_sessions_and_the_quietest_gives_way(world: World) -> None:
-    now = [0.0]
+    now = [LATER + 10 * LONGEST]
     sessions = Sessions(world.service.authentication, lambda: now[0])
     other = sessions.begin(world.keys[OWNER])
     tokens = []
@@ -214,6 +227,15 @@ def test_a_key_has_so_many_sessions_and_the_quietest_gives_way(world: World) -> 
         sessions.asker(tokens[0])
     assert {sessions.asker(token).party for token in tokens[1:]} == {USER}
     assert sessions.asker(other).party == OWNER
+    # Another process of the service, which has its own view of the registry, knows the same sessions.
+    place = world.service.registry.path
+    assert place is not None
+    apart = Sessions(Authentication(Registry.open(place)), lambda: now[0])
+    assert apart.asker(other).party == OWNER
+    for token in (other, *tokens):
+        apart.end(token)
+    with pytest.raises(RefusedError):
+        sessions.asker(other)
 
 
 def test_what_a_page_asks_for_is_for_the_roles_of_the_operation(world: World) -> None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -153,7 +154,9 @@ class PageEndpoint:
             asker = visit.asking.recognise()
         if not self._page.roles & asker.roles:
             raise RefusedError(403, "forbidden", "this page is for another role")
-        return replace(visit, asking=replace(visit.asking, asker=asker))
+        # What lasts, such as a stream of events, looks at the session again and does not prolong it.
+        looked_at = partial(visit.sessions.asker, visit.token, renews=False)
+        return replace(visit, asking=replace(visit.asking, asker=asker, recognise=looked_at))
 
     def _handled(self, request: Request, visit: Visit) -> HttpResponse:
         """All that blocks, in one thread."""
