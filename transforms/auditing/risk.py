@@ -75,7 +75,7 @@ class Risk:
 
     of: Steps
     noise_multiplier: float
-    """The standard deviation of Gaussian noise, or the scale of Laplace noise, in sensitivities; one step."""
+    """Of a step: the standard deviation of Gaussian, or the scale of Laplace noise, in sensitivities."""
     epsilon: float
     """Of all steps together, at `of.delta`, in nats; infinite where there is no account."""
     belief: float
@@ -123,7 +123,12 @@ def risk_of_noise(of: Steps, noise_multiplier: float) -> Risk:
         return Risk(of, noise_multiplier, epsilon, belief, advantage, excess)
     gaussian = SampledGaussian(noise_multiplier, of.sampling_rate, of.steps)
     return Risk(
-        of, noise_multiplier, gaussian.epsilon(of.delta), gaussian.belief(of.delta), gaussian.advantage, None
+        of,
+        noise_multiplier,
+        gaussian.epsilon(of.delta),
+        gaussian.belief(of.delta),
+        gaussian.advantage,
+        None,
     )
 
 
