@@ -21,7 +21,8 @@ from smalti.transforms.auditing.risk import (
     noise_for_epsilon,
     risk_of_noise,
 )
-from smalti.transforms.learning.accounting import LARGEST_NOISE, LARGEST_STEPS, LEAST_DELTA, LEAST_NOISE
+from smalti.transforms.learning.accounting import LARGEST_STEPS, LEAST_DELTA, LEAST_NOISE
+from smalti.transforms.learning.hyperparameters import LARGEST_NOISE
 
 _TOLERANCE: Final = 0.01
 """Relative, between the noises that several stated figures take: whoever states them rounds."""

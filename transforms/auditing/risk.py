@@ -18,11 +18,12 @@ from smalti.transforms.identifiability import advantage as advantage_of
 from smalti.transforms.identifiability import posterior_belief
 from smalti.transforms.learning import accounting
 from smalti.transforms.learning.accounting import LossLimit, LossMeasure, SampledGaussian
-from smalti.transforms.loss.belief import mu_for_largest_loss
+from smalti.transforms.learning.hyperparameters import LARGEST_NOISE
+from smalti.transforms.loss.belief import largest_loss, mu_for_largest_loss
 
 _PRECISION: Final = 1e-6
 """Relative, of a noise multiplier that is sought by bisection."""
-_NOISE: Final = (1e-4, accounting.LARGEST_NOISE)
+_NOISE: Final = (1e-4, LARGEST_NOISE)
 """Between which it is sought."""
 _FITS: Final = 1e-9
 """By how much more than the closed form a figure may be and still count as equal to it."""
@@ -119,7 +120,7 @@ def risk_of_noise(of: Steps, noise_multiplier: float) -> Risk:
         epsilon = identifiability.gaussian_epsilon(of.delta, mu)
         advantage = identifiability.gaussian_advantage(mu)
         excess = identifiability.chance_of_excess(epsilon, mu)
-        belief = posterior_belief(accounting.belief.largest_loss(of.delta, mu))
+        belief = posterior_belief(largest_loss(of.delta, mu))
         return Risk(of, noise_multiplier, epsilon, belief, advantage, excess)
     gaussian = SampledGaussian(noise_multiplier, of.sampling_rate, of.steps)
     return Risk(

@@ -9,6 +9,7 @@ import click
 
 from smalti.cli.auditing_releases import release
 from smalti.cli.compare import compare
+from smalti.cli.identifiability import identifiability
 from smalti.cli.options import FINDINGS, PLACE, format_option, party_option, registry_option
 from smalti.cli.studying import model_file
 
@@ -28,6 +29,7 @@ def audit() -> None:
 audit.add_command(compare)
 audit.add_command(model_file)
 audit.add_command(release)
+audit.add_command(identifiability)
 
 
 @audit.command(context_settings={"ignore_unknown_options": True})
