@@ -84,6 +84,7 @@ def test_what_does_not_fit_is_refused_with_all_reasons() -> None:
         risk(Stated(delta=0.1))
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_page_and_json(tmp_path: Path) -> None:
     words = ("risk", "--belief", "0.9", "--delta", "0.01", "--steps", "30")
     ran = smalti(*words, "--page", "risk.html", "--format", "json", cwd=tmp_path)
