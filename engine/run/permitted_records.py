@@ -5,14 +5,13 @@ respondent. Nothing is trained, recorded, charged or logged, and nobody but the 
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.capability import capability_of
 from smalti.engine.binding.run_inputs import admit, check_unchanged
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.withheld_columns import DeclaresMoreError, DeniedOnDataError
-from smalti.engine.plan.kinds import Kind, granted_kind
+from smalti.engine.plan.kinds import granted_kind
 from smalti.engine.plan.known_columns import KnownColumns
 from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import scratch
@@ -21,21 +20,16 @@ from smalti.engine.run.driver import compiled_for
 from smalti.engine.run.grants import decided, described_columns, resolved_request
 from smalti.engine.run.trial import check_owner
 from smalti.engine.tables.reading import file_digest
-from smalti.engine.training.plan import TrainingPlan
 from smalti.errors import InternalError, PlanError, only_ours
 from smalti.policy.decide.decision import Decision
-
-if TYPE_CHECKING:
-    from smalti.engine.training.records import TrainingRecords
 
 
 @dataclass(frozen=True, slots=True)
 class PermittedRecords:
-    """The decision; where it permits, the plan of a training and its records. Private."""
+    """The decision; where it permits, what its capability lets a study look at. Private."""
 
     decision: Decision
-    plan: TrainingPlan | None = None
-    records: "TrainingRecords | None" = None
+    studied: object = None
 
 
 @only_ours()
@@ -72,17 +66,10 @@ def _permitted(
     decision, granted = decided(request, registry, columns)
     if granted is None:
         return PermittedRecords(decision)
-    kind = granted_kind(granted.permission)
-    if kind is not Kind.TRAINING:
-        raise PlanError(
-            str(granted.permission.where),
-            "what the policy permits is no training",
-            "a permission to train (smalti:train)",
-            "name a rule that permits it with --rule",
-        )
+    capability = capability_of(granted_kind(granted.permission))
     with (
         scratch(request.workspace) as place,
-        compiled_for(capability_of(kind), request, registry, backend, granted, place / "spill") as (
+        compiled_for(capability, request, registry, backend, granted, place / "spill") as (
             compiled,
             table,
         ),
@@ -91,11 +78,13 @@ def _permitted(
             admit(request, registry, compiled.run_input, compiled.source, table, compiled.plan)
         except DeniedOnDataError as refused:
             return PermittedRecords(deny_afterwards(registry, decision, refused.reason))
-        plan = compiled.plan
-        if not isinstance(plan, TrainingPlan):
-            raise InternalError("a permission to train has another plan")
-        from smalti.engine.training.records import training_records  # noqa: PLC0415 (an extra)
-
-        records, source = training_records(plan, table), compiled.source
+        studied, source = capability.studied(compiled.plan, table), compiled.source
+        if studied is None:
+            raise PlanError(
+                str(granted.permission.where),
+                "what the policy permits is no training",
+                "a permission to train (smalti:train)",
+                "name a rule that permits it with --rule",
+            )
         check_unchanged(source, [file_digest(path) for path in source.paths], compiled.contents)
-        return PermittedRecords(decision, plan, records)
+        return PermittedRecords(decision, studied)

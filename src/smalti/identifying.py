@@ -62,15 +62,15 @@ class Study:
 
     def to_json(self) -> dict[str, Any]:
         """All figures; an infinite one, and one that is not defined, is null."""
-        found, settings = self.identified, self.identified.settings
+        results, settings = self.identified, self.identified.settings
         return {
             "study": "differential identifiability (arXiv 2103.02913, Experiment 2)",
             "randomness": "seed, test only",
             "seed": settings.seed,
-            "data": found.name,
-            "network": found.network,
-            "records": found.records,
-            "otherRecords": found.others,
+            "data": results.name,
+            "network": results.network,
+            "records": results.records,
+            "otherRecords": results.others,
             "steps": settings.steps,
             "clippingNorm": settings.clipping_norm,
             "learningRate": settings.learning_rate,
@@ -79,8 +79,8 @@ class Study:
             "dissimilarity": settings.dissimilarity,
             "statedNeighbors": settings.neighbors,
             "quantiles": list(QUANTILES),
-            "results": [_cell(cell) for cell in found.cells],
-            "neighbors": [_neighbor(neighbor) for neighbor in found.neighbors],
+            "results": [_cell(cell) for cell in results.cells],
+            "neighbors": [_neighbor(neighbor) for neighbor in results.neighbors],
         }
 
 
@@ -105,15 +105,16 @@ def study_of_records(
         DataError: there is nobody to tell apart.
         UsageError: the network or the dissimilarity does not fit the records.
     """
-    from smalti.engine.training.recipes import architecture_of  # noqa: PLC0415 (an extra)
+    from smalti.engine.training.studied import Studied  # noqa: PLC0415 (an extra)
 
-    plan, records = permitted.plan, permitted.records
-    if plan is None or records is None:
+    studied = permitted.studied
+    if not isinstance(studied, Studied):
         raise UsageError(
             "policy", "it does not permit", "a decision that permits", "ask for what it permits"
         )
+    records, own = studied.records, studied.network
+    network = choice.network(own.features, own.classes, own)
     labelled = LabelledRecords(records.features, records.labels)
-    network = choice.network(plan.train.width, plan.train.classes, architecture_of(plan))
     return _studied(Subject.drawn(name, labelled, network, settings), settings, trained)
 
 

@@ -126,9 +126,9 @@ def risk(stated: Stated) -> Shown:
     noises = {name: _sought(name, call) for name, call in _ways(of, stated).items()}
     name, noise = next(iter(noises.items()))
     apart = [
-        f"{other} takes {found:.6g}"
-        for other, found in noises.items()
-        if not math.isclose(found, noise, rel_tol=_TOLERANCE)
+        f"{other} takes {own:.6g}"
+        for other, own in noises.items()
+        if not math.isclose(own, noise, rel_tol=_TOLERANCE)
     ]
     if apart:
         raise UsageError(

@@ -36,7 +36,7 @@ audit.add_command(identifiability)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="POLICY [RUN OPTIONS]")
 @format_option("human", "json")
 def start(arguments: tuple[str, ...], shown_as: str) -> int:
-    """Start `smalti run` with these arguments in the background.
+    """Start `smalti run` in the background.
 
     The process outlives this command.
     """

@@ -44,7 +44,7 @@ from smalti.cli.runs import bound_options, run_options, workspace_option
               " none]")  # fmt: skip
 @format_option("human", "json")
 def identifiability(policy: str | None, sample: str | None, **options: Any) -> int:
-    """Tell neighbouring data sets apart, by three kinds of noise.
+    """Tell neighbouring data sets apart under noise.
 
     The policy must permit a training of the data, and only the data's owner may ask. Nothing is recorded,
     charged or released; all noise comes from a seed. It repeats Experiment 2 of arXiv 2103.02913.

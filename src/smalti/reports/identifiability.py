@@ -32,43 +32,43 @@ _OF_EPSILONS: Final = (
 )
 
 
-def page(found: Identified, *, with_drawings: bool) -> Page:
+def page(results: Identified, *, with_drawings: bool) -> Page:
     """The report.
 
     Args:
-        found: the results.
+        results: the results.
         with_drawings: whether figures are drawn; they need the extra `audit`.
     """
     return Page(
         "Identifiability under noise of local, dataset and global sensitivity",
-        _LEAD.format(found.name),
+        _LEAD.format(results.name),
         (
-            Section("The study", (_facts(found), _parameters(found))),
-            Section("What was found", (_statements(found), _wins(found))),
-            Section("Neighbours that are unlike (Figure 4)", (_neighbors(found),)),
-            Section("Sensitivities (Figure 5)", (_sensitivities(found),)),
-            Section("Beliefs and accuracy (Figure 6)", _beliefs(found, with_drawings)),
-            Section("Empirical epsilons (Figures 7 to 9)", _epsilons(found, with_drawings)),
+            Section("The study", (_facts(results), _parameters(results))),
+            Section("What was found", (_statements(results), _wins(results))),
+            Section("Neighbours that are unlike (Figure 4)", (_neighbors(results),)),
+            Section("Sensitivities (Figure 5)", (_sensitivities(results),)),
+            Section("Beliefs and accuracy (Figure 6)", _beliefs(results, with_drawings)),
+            Section("Empirical epsilons (Figures 7 to 9)", _epsilons(results, with_drawings)),
             Section("What this does not show", (Paragraph(_LIMITS),)),
         ),
     )
 
 
-def statements(found: Identified) -> tuple[tuple[str, str], ...]:
+def statements(results: Identified) -> tuple[tuple[str, str], ...]:
     """The paper's statements, each with whether it was seen here."""
     rows = []
-    for relation in found.settings.relations:
+    for relation in results.settings.relations:
         means = {
-            scale: math.fsum(cell.mean_belief for cell in _of(found, relation, scale))
-            / max(1, len(_of(found, relation, scale)))
-            for scale in found.settings.scales
+            scale: math.fsum(cell.mean_belief for cell in _of(results, relation, scale))
+            / max(1, len(_of(results, relation, scale)))
+            for scale in results.settings.scales
         }
         ordered = sorted(means, key=lambda scale: -means[scale])
         rows.append((
             f"mean belief, {_KINDS[relation]} neighbours, the largest first",
             ", ".join(f"{scale} {means[scale]:.3f}" for scale in ordered),
         ))  # fmt: skip
-    cells = found.cells
+    cells = results.cells
     rows += [
         (
             "epsilon from sensitivities is within that of the noise",
@@ -100,20 +100,20 @@ def _counted(cells: tuple[Cell, ...], holds: Callable[[Cell], bool]) -> str:
     return f"in {sum(map(holds, cells))} of {len(cells)} experiments"
 
 
-def _of(found: Identified, relation: object, scale: object) -> list[Cell]:
-    return [cell for cell in found.cells if cell.relation is relation and cell.scale is scale]
+def _of(results: Identified, relation: object, scale: object) -> list[Cell]:
+    return [cell for cell in results.cells if cell.relation is relation and cell.scale is scale]
 
 
-def _statements(found: Identified) -> Table:
-    return Table("The paper's statements", ("statement", "seen"), statements(found))
+def _statements(results: Identified) -> Table:
+    return Table("The paper's statements", ("statement", "seen"), statements(results))
 
 
-def _facts(found: Identified) -> Table:
-    settings = found.settings
+def _facts(results: Identified) -> Table:
+    settings = results.settings
     rows = (
-        ("data", found.name),
-        ("records", f"{found.records} to train on, {found.others} others"),
-        ("network", found.network),
+        ("data", results.name),
+        ("records", f"{results.records} to train on, {results.others} others"),
+        ("network", results.network),
         (
             "training",
             f"{settings.steps} steps, C {settings.clipping_norm:g}, rate {settings.learning_rate:g}",
@@ -129,8 +129,8 @@ def _facts(found: Identified) -> Table:
     return Table("What was done", ("what", "which"), rows)
 
 
-def _parameters(found: Identified) -> Table:
-    first = {cell.belief: cell for cell in found.cells}
+def _parameters(results: Identified) -> Table:
+    first = {cell.belief: cell for cell in results.cells}
     rows = tuple(
         (
             f"{cell.belief:g}",
@@ -146,10 +146,10 @@ def _parameters(found: Identified) -> Table:
     return Table("Parameters", header, rows)
 
 
-def _wins(found: Identified) -> Table:
+def _wins(results: Identified) -> Table:
     rows = tuple(
         (*_name(cell), _figure(cell.advantage), _figure(cell.above), _figure(cell.loss_advantage))
-        for cell in found.cells
+        for cell in results.cells
     )
     header = (*_NAMES, "advantage", "beliefs above the bound", "advantage, model alone")
     return Table("Success of the adversary, with limits", header, rows)
@@ -167,10 +167,10 @@ def _figure(figure: Figure) -> str:
     return f"{value} ({figure.lower:.3f} to {figure.upper:.3f})"
 
 
-def _neighbors(found: Identified) -> Table:
+def _neighbors(results: Identified) -> Table:
     rows = tuple(
         (_KINDS[neighbor.relation], str(neighbor.rank), *_middle(neighbor.distances))
-        for neighbor in found.neighbors
+        for neighbor in results.neighbors
     )
     caption = "Distances from neighbours during training; rank 1 is the most unlike one, -1 the most alike"
     return Table(caption, ("neighbours", "rank", "5 %", "median", "95 %"), rows)
@@ -180,15 +180,15 @@ def _middle(quantiles: tuple[float, ...]) -> tuple[str, str, str]:
     return f"{quantiles[1]:.4f}", f"{quantiles[3]:.4f}", f"{quantiles[5]:.4f}"
 
 
-def _sensitivities(found: Identified) -> Table:
+def _sensitivities(results: Identified) -> Table:
     rows = tuple(
-        (*_name(cell), *_middle(cell.distances), *_middle(cell.sensitivities)) for cell in found.cells
+        (*_name(cell), *_middle(cell.distances), *_middle(cell.sensitivities)) for cell in results.cells
     )
     header = (*_NAMES, "distance, 5 %", "median", "95 %", "noise of, 5 %", "median", "95 %")
     return Table("Distance of both data sets, and what the noise was a multiple of", header, rows)
 
 
-def _beliefs(found: Identified, with_drawings: bool) -> tuple[Part, ...]:
+def _beliefs(results: Identified, with_drawings: bool) -> tuple[Part, ...]:
     rows = tuple(
         (
             *_name(cell),
@@ -196,17 +196,17 @@ def _beliefs(found: Identified, with_drawings: bool) -> tuple[Part, ...]:
             *_middle(cell.belief_quantiles),
             f"{cell.accuracy:.3f} ± {cell.accuracy_deviation:.3f}",
         )
-        for cell in found.cells
+        for cell in results.cells
     )
     header = (*_NAMES, "mean", "5 %", "median", "95 %", "accuracy")
     table = Table("Belief in the data set that was used, and accuracy on other records", header, rows)
     if not with_drawings:
         return (table,)
-    return (table, *(_histogram(found, relation) for relation in found.settings.relations))
+    return (table, *(_histogram(results, relation) for relation in results.settings.relations))
 
 
-def _histogram(found: Identified, relation: NeighboringRelation) -> Drawing:
-    belief = min(found.settings.beliefs, key=lambda bound: abs(bound - 0.9))
+def _histogram(results: Identified, relation: NeighboringRelation) -> Drawing:
+    belief = min(results.settings.beliefs, key=lambda bound: abs(bound - 0.9))
     lines = [
         Line(
             f"{cell.scale} sensitivity",
@@ -215,7 +215,7 @@ def _histogram(found: Identified, relation: NeighboringRelation) -> Drawing:
                 for place, count in enumerate(cell.belief_counts)
             ),
         )
-        for cell in found.cells
+        for cell in results.cells
         if cell.relation is relation and cell.belief == belief
     ]
     return curves(
@@ -227,7 +227,7 @@ def _histogram(found: Identified, relation: NeighboringRelation) -> Drawing:
     )
 
 
-def _epsilons(found: Identified, with_drawings: bool) -> tuple[Part, ...]:
+def _epsilons(results: Identified, with_drawings: bool) -> tuple[Part, ...]:
     rows = tuple(
         (
             *_name(cell),
@@ -238,7 +238,7 @@ def _epsilons(found: Identified, with_drawings: bool) -> tuple[Part, ...]:
             _figure(cell.epsilons.from_advantage),
             f"{cell.epsilons.lower_bound:.3f}",
         )
-        for cell in found.cells
+        for cell in results.cells
     )
     header = (
         *_NAMES, "epsilon", "from sensitivities", "from beliefs", "largest belief", "from advantage",
@@ -255,25 +255,25 @@ def _epsilons(found: Identified, with_drawings: bool) -> tuple[Part, ...]:
         ("the advantage", lambda cell: cell.epsilons.from_advantage.value),
     )
     for name, of in ways:
-        drawn += [_compared(found, relation, name, of) for relation in found.settings.relations]
-    return (*parts, *drawn, *(_adversaries(found, relation) for relation in found.settings.relations))
+        drawn += [_compared(results, relation, name, of) for relation in results.settings.relations]
+    return (*parts, *drawn, *(_adversaries(results, relation) for relation in results.settings.relations))
 
 
 def _compared(
-    found: Identified, relation: NeighboringRelation, name: str, of: Callable[[Cell], float | None]
+    results: Identified, relation: NeighboringRelation, name: str, of: Callable[[Cell], float | None]
 ) -> Drawing:
     lines = [
         Line(
             f"{scale} sensitivity",
             tuple(
                 (cell.noise_epsilon, value)
-                for cell in _of(found, relation, scale)
+                for cell in _of(results, relation, scale)
                 if (value := of(cell)) is not None and math.isfinite(value)
             ),
         )
-        for scale in found.settings.scales
+        for scale in results.settings.scales
     ]
-    ideal = sorted({cell.noise_epsilon for cell in found.cells})
+    ideal = sorted({cell.noise_epsilon for cell in results.cells})
     lines.append(Line("epsilon itself", tuple((epsilon, epsilon) for epsilon in ideal)))
     return curves(
         f"Epsilon from {name}, {_KINDS[relation]} neighbours",
@@ -284,8 +284,8 @@ def _compared(
     )
 
 
-def _adversaries(found: Identified, relation: NeighboringRelation) -> Drawing:
-    cells = _of(found, relation, found.settings.scales[0])
+def _adversaries(results: Identified, relation: NeighboringRelation) -> Drawing:
+    cells = _of(results, relation, results.settings.scales[0])
     ways: tuple[tuple[str, Callable[[Cell], float | None]], ...] = (
         ("sees all gradients", lambda cell: cell.advantage.value),
         ("sees the model alone", lambda cell: cell.loss_advantage.value),
@@ -296,8 +296,8 @@ def _adversaries(found: Identified, relation: NeighboringRelation) -> Drawing:
         for name, of in ways
     ]
     return curves(
-        f"Advantage of two adversaries, {_KINDS[relation]} neighbours, noise of {found.settings.scales[0]}"
-        " sensitivity",
+        f"Advantage of two adversaries, {_KINDS[relation]} neighbours, noise of"
+        f" {results.settings.scales[0]} sensitivity",
         "A line chart of the advantage by the epsilon of the noise.",
         lines,
         x="epsilon of the noise",

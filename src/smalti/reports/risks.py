@@ -38,7 +38,7 @@ _OF_FORMS: Final = (
 def page(
     risk: Risk,
     sigma: float,
-    forms: tuple[ClosedForm, ...],
+    formulas: tuple[ClosedForm, ...],
     ways: tuple[Calibration, ...],
     *,
     with_drawings: bool,
@@ -48,13 +48,13 @@ def page(
     Args:
         risk: all figures.
         sigma: of one step.
-        forms: of the paper.
+        formulas: of the paper.
         ways: to calibrate noise for the same epsilon and delta; may be none.
         with_drawings: whether Figure 3 is drawn; it needs the extra `audit`.
     """
     sections = [Section("Figures", (_figures(risk, sigma), Paragraph(_MEANING)))]
-    if forms:
-        sections.append(Section("The paper's closed forms", (Paragraph(_OF_FORMS), _forms(forms))))
+    if formulas:
+        sections.append(Section("The paper's closed forms", (Paragraph(_OF_FORMS), _formulas(formulas))))
     if ways:
         sections.append(Section("Noise for this epsilon and delta", (_calibrations(risk, ways),)))
     if with_drawings:
@@ -86,10 +86,10 @@ def _figures(risk: Risk, sigma: float) -> Table:
     return Table("All of it together", ("figure", "value"), tuple(rows))
 
 
-def _forms(forms: tuple[ClosedForm, ...]) -> Table:
+def _formulas(formulas: tuple[ClosedForm, ...]) -> Table:
     rows = tuple(
         (form.name, form.formula, f"{form.printed:.4g}", f"{form.corrected:.4g}", _SAID[form.verdict])
-        for form in forms
+        for form in formulas
     )
     return Table("Closed forms", ("of", "formula", "it gives", "from the noise", "verdict"), rows)
 
