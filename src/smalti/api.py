@@ -33,6 +33,8 @@ from smalti.engine.run import recheck as rechecking
 from smalti.engine.run import run as _engine
 from smalti.engine.run.assessing import Assessment
 from smalti.engine.run.engines import EngineName, make_backend
+from smalti.engine.run.permitted_records import PermittedRecords
+from smalti.engine.run.permitted_records import permitted_records as _permitted_records
 from smalti.engine.run.recheck import Recheck
 from smalti.engine.run.sweep import Sweep, swept
 from smalti.engine.run.trial import ROWS_SHOWN, Trial
@@ -470,6 +472,31 @@ def sweep(
     with only_read(choices.get("registry")) as opened:
         request = _owners_request(policy, data, party, choices, opened)
         return swept(dataclasses.replace(request, replaces=replace), opened, backend, points)
+
+
+@public
+def permitted_records(
+    policy: PolicyDocument | PolicyInCode | AnyPath,
+    *,
+    data: Mapping[str, AnyPath | ArrowStream],
+    party: str | None = None,
+    **choices: Unpack[Choices],
+) -> PermittedRecords:
+    """What a policy permits to train on, for a study by the data's owner; nothing is trained or recorded.
+
+    Args:
+        policy: as of `try_out`; it permits a training.
+        data: as of `run`.
+        party: as of `try_out`.
+        **choices: as of `try_out`.
+
+    Raises:
+        SmaltiError: states where, what, what was expected and the way out.
+    """
+    backend = _engine_chosen(choices)
+    with only_read(choices.get("registry")) as opened:
+        request = _owners_request(policy, data, party, choices, opened)
+        return _permitted_records(request, opened, backend, "a study of identifiability")
 
 
 @public

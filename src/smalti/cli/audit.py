@@ -9,6 +9,7 @@ import click
 
 from smalti.cli.auditing_releases import release
 from smalti.cli.compare import compare
+from smalti.cli.identifiability import identifiability
 from smalti.cli.options import FINDINGS, PLACE, format_option, party_option, registry_option
 from smalti.cli.studying import model_file
 
@@ -28,13 +29,14 @@ def audit() -> None:
 audit.add_command(compare)
 audit.add_command(model_file)
 audit.add_command(release)
+audit.add_command(identifiability)
 
 
 @audit.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="POLICY [RUN OPTIONS]")
 @format_option("human", "json")
 def start(arguments: tuple[str, ...], shown_as: str) -> int:
-    """Start `smalti run` with these arguments in the background.
+    """Start `smalti run` in the background.
 
     The process outlives this command.
     """
