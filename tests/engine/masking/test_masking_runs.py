@@ -224,6 +224,9 @@ def test_keys_that_cannot_be_used_end_the_run(tmp_path: Path, key: str | None, p
     if key is not None:
         place.write_bytes(b"short" if key == "short" else KEY)
         place.chmod(0o644 if key == "open" else 0o600)
+    for asker in (USER, None):  # before any run, whether or not it is decided
+        planned = smalti.plan(tmp_path / "policy.jsonld", **asked(tmp_path) | {"party": asker})
+        assert problem in (planned.obstacle or "")
     with pytest.raises(SmaltiError, match=problem) as caught:
         run(tmp_path, wanted)
     assert KEY.decode() not in str(caught.value)
