@@ -240,3 +240,12 @@ def test_a_word_in_two_spellings_is_refused(words: dict[str, object]) -> None:
 
 def test_numbers_of_other_libraries_are_numbers() -> None:
     assert "k: 3\n" in api.new_policy(target=CUSTOMER).anonymize(k=np.float64(3)).to_short()
+
+
+def test_a_summary_says_the_words_that_the_author_wrote(tmp_path: Path, policy: Path) -> None:
+    policy.write_text(POLICY + "label-bounds: observed\nsuppression-limit: 0.1\n", encoding="utf-8")
+    says = smalti("check", policy, cwd=tmp_path).out
+    assert "label-bounds = " in says
+    assert "suppression-limit at most 0.1" in says
+    (tmp_path / "p.jsonld").write_text(smalti("fmt", "--to", "json-ld", policy, cwd=tmp_path).out)
+    assert "suppressionLimit at most 0.1" in smalti("check", "p.jsonld", cwd=tmp_path).out
