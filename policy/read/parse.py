@@ -164,7 +164,7 @@ def _read(drafts: Sequence[_Draft], stored: Stored, binding: Binding) -> tuple[P
         policy_entry.policy = read_policy(policy_entry.node, inherited, policy_entry.scope)
         if policy_entry.policy is not None:
             check_stated(policy_entry.policy, policy_entry.node, policy_entry.scope.findings)
-            report(policy_entry.policy, policy_entry.node.place, policy_entry.scope.findings)
+            report(policy_entry.policy, policy_entry.node, policy_entry.scope.findings)
         if not inherited.is_whole or any(id(parent) in partial for parent in policy_entry.parents):
             partial.add(id(policy_entry))
     report_unusable_parents(entries)
