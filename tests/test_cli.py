@@ -160,7 +160,7 @@ def test_check_says_what_is_valid(tmp_path: Path, policy: Path) -> None:
 
 def test_check_shows_all_findings_of_all_files(tmp_path: Path, policy: Path) -> None:
     bad = small_policy(tmp_path, file="bad.jsonld", k=("gteq", "ten"), method=("eq", "k-anonimity"))
-    ran = ok("check", policy, bad, "missing.jsonld", cwd=tmp_path, code=1)
+    ran = ok("check", policy, bad, "missing.jsonld", cwd=tmp_path, code=2)
     for told in ("policy.jsonld: valid", "P403", "P401", "did you mean", "P109"):
         assert told in ran.out
     found = ok("check", bad, "--format", "json", cwd=tmp_path, code=1).json

@@ -10,6 +10,7 @@ import real_files
 from shell import ROOT, Ran, listing, smalti
 
 import smalti as api
+from smalti.engine.run.column_names import Hint, hint_of
 from smalti.errors import DataError, UsageError
 
 EXAMPLES = ROOT / "examples" / "data"
@@ -107,6 +108,43 @@ def test_roles_are_proposed_by_counts(tmp_path: Path) -> None:
     assert {column["name"]: column["proposed"] for column in found["columns"]} == {
         "name": "identifier", "sex": "quasi-identifier", "country": "constant",
     }  # fmt: skip
+
+
+def test_keys_and_names_and_illnesses_are_no_quasi_identifiers(tmp_path: Path) -> None:
+    """Also where people have several rows, and whether or not somebody says who they are."""
+    rows = [(41000 + n % 15, f"n{n % 15}", 20 + n % 7, "abc"[n % 3], n % 2, 7 * n) for n in range(30)]
+    header = "Patient number,Name,age,Diagnosis,ward_id,weight\n"
+    place = table(tmp_path, header + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    proposed = {
+        "Patient number": ("identifier or respondent", True), "Name": ("identifier", False),
+        "age": ("quasi-identifier", False), "Diagnosis": ("sensitive", False),
+        "ward_id": ("quasi-identifier", True), "weight": ("identifier or respondent", True),
+    }  # fmt: skip
+    found = report(place, "--init", cwd=tmp_path)
+    roles = {each["name"]: (each["proposed"], each["isToBeDecided"]) for each in found["columns"]}
+    assert roles == proposed
+    assert found["together"]["columns"] == ["age", "ward_id"]
+    policy = (tmp_path / "t.policy.yaml").read_text(encoding="utf-8")
+    assert "identifiers: [Name, Patient number, weight]" in policy
+    assert "sensitive: [Diagnosis]" in policy
+    found = report(place, "--respondent", "Patient number", cwd=tmp_path)
+    roles = {each["name"]: each["proposed"] for each in found["columns"]}
+    assert roles == {
+        "Patient number": "respondent", "Name": "identifier", "age": "quasi-identifier",
+        "Diagnosis": "sensitive", "ward_id": "quasi-identifier", "weight": "identifier",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("PatientName", Hint.NAMES_PEOPLE), ("e-mail", Hint.NAMES_PEOPLE), ("product_name", None),
+        ("patientid", Hint.KEY), ("PATIENT_ID", Hint.KEY), ("paid", None), ("zip_code", Hint.KNOWN),
+        ("Diagnose", Hint.SENSITIVE), ("DoB", Hint.KNOWN), ("", None),
+    ],
+)  # fmt: skip
+def test_names_hint_at_roles(name: str, hint: Hint | None) -> None:
+    assert hint_of(name) is hint
 
 
 def test_the_journalist_needs_a_population(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The commands about jobs, and what they say of jobs in each state."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from shell import CUSTOMER, Ran, small_policy, small_table, smalti
 sys.path.insert(0, str(Path(__file__).parent / "engine" / "jobs"))
 from job_worlds import DIES, PARTY, instead, submitted
 
+from smalti.cli.jobs import _without_repetition
+from smalti.engine.registry.job_entries import JobState
 from smalti.engine.registry.registry import Registry
 
 
@@ -85,3 +88,14 @@ def test_settings_of_what_jobs_do_not_take_are_not_announced(folder: Path) -> No
     assert (queued.code, "gives --as http://org/user\n" in queued.err) == (0, True), queued.err
     assert "--events" not in queued.err
     assert "--events" in smalti(*words, cwd=folder).err, "runs take it"
+
+
+def test_an_error_is_said_once_and_columns_stand_below_each_other(folder: Path) -> None:
+    registry = Registry.open(folder / "smalti.sqlite")
+    job = submitted(registry, job_id="a-1")
+    submitted(registry, job_id="longer-2")
+    listed = jobs(folder, "list").out.splitlines()
+    assert len({line.index("submitted") for line in listed}) == 1
+    failed = replace(job, state=JobState.FAILED, reason="t.csv: it cannot be read; expected a file")
+    assert _without_repetition(failed, "Error: t.csv: it cannot be\nread; expected a file") == "failed"
+    assert _without_repetition(failed, "") == f"failed: {failed.reason}"

@@ -1,13 +1,14 @@
 """The short form on the command line and in Python: every place that takes a policy takes it."""
 
 import json
+import re
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pytest
-from shell import CUSTOMER, OWNER, USER, small_table, smalti
+from shell import CUSTOMER, OWNER, USER, describe, small_table, smalti
 
 import smalti as api
 from smalti import Registry, SmaltiError
@@ -240,3 +241,41 @@ def test_a_word_in_two_spellings_is_refused(words: dict[str, object]) -> None:
 
 def test_numbers_of_other_libraries_are_numbers() -> None:
     assert "k: 3\n" in api.new_policy(target=CUSTOMER).anonymize(k=np.float64(3)).to_short()
+
+
+def test_a_summary_says_the_words_that_the_author_wrote(tmp_path: Path, policy: Path) -> None:
+    policy.write_text(POLICY + "label-bounds: observed\nsuppression-limit: 0.1\n", encoding="utf-8")
+    says = smalti("check", policy, cwd=tmp_path).out
+    assert "label-bounds = " in says
+    assert "suppression-limit at most 0.1" in says
+    (tmp_path / "p.jsonld").write_text(smalti("fmt", "--to", "json-ld", policy, cwd=tmp_path).out)
+    assert "suppressionLimit at most 0.1" in smalti("check", "p.jsonld", cwd=tmp_path).out
+
+
+def test_carets_are_at_the_word_that_is_meant(tmp_path: Path, policy: Path) -> None:
+    """In each serialization that has places."""
+    described = describe(small_table(tmp_path), ("who", "age", "city", "illness")).name
+    parameter = "per-column:\n  agee: {label-bounds: observed}\n"
+    text = POLICY.replace("[age]", "[age, ctiy]") + parameter
+    for name, content in {"p.yaml": text, "t.yaml": POLICY.replace(CUSTOMER, "customer")}.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        laid_out = smalti("fmt", "--to", "json-ld", name, cwd=tmp_path).out
+        (tmp_path / name.replace("yaml", "jsonld")).write_text(laid_out, encoding="utf-8")
+    for suffix in ("yaml", "jsonld"):
+        assert set(meant(tmp_path, f"p.{suffix}", "P610", "--dataset", described)) == {"ctiy", "agee"}
+        assert meant(tmp_path, f"t.{suffix}", "P520") == ["customer"]
+    without = POLICY.replace(f"target: {CUSTOMER}\n", "")
+    policy.write_text(without, encoding="utf-8")
+    (tmp_path / "u.jsonld").write_text(smalti("fmt", "--to", "json-ld", policy, cwd=tmp_path).out)
+    lines = (tmp_path / "u.jsonld").read_text(encoding="utf-8").splitlines()
+    (finding,) = (each for each in smalti(
+        "check", "u.jsonld", "--format", "json", cwd=tmp_path).json if each["code"] == "P520")  # fmt: skip
+    assert '"permission"' in lines[finding["line"] - 1], "the rule that lacks its target"
+
+
+def meant(folder: Path, name: str, code: str, *options: str) -> list[str]:
+    """The words at which findings of a code point."""
+    lines = (folder / name).read_text(encoding="utf-8").splitlines()
+    found = smalti("check", name, *options, "--format", "json", cwd=folder).json
+    places = ((each["line"], each["column"]) for each in found if each["code"] == code)
+    return [re.findall(r"\w+", lines[line - 1][column - 1 :])[0] for line, column in places]

@@ -64,6 +64,7 @@ CERTIFICATE_TERMS: Final[Mapping[str, str]] = MappingProxyType({
     "bottomThreshold": "the value at and below which all values are published as this one",
     "publishedLevel": "the level of its hierarchy at which a column is published",
     "widthOfIntervals": "the width of the intervals that a column was recoded to",
+    "unitOfWidth": "the unit of the width, of a column of dates",
     "startOfIntervals": "an end of an interval",
     "distributionOfNoise": "the distribution of added noise",
     "scaleOfNoise": "the standard deviation of added noise, or how far from 0 it is at most",

@@ -128,6 +128,9 @@ class Anonymization(Capability[Plan, Written]):
     ) -> Plan:
         return compile_plan(granted.permission, source, table, request.options, circumstances)
 
+    def key_named(self, plan: Plan) -> str | None:
+        return plan.pseudonym_key
+
     def promise(self, plan: Plan) -> str:
         return explain(plan).promise
 

@@ -177,6 +177,11 @@ class Capability(ABC, Generic[P, E]):
         del request, granted
         return lambda _: None
 
+    def key_named(self, plan: P) -> str | None:
+        """The name of the key of pseudonyms that a run of a plan takes; None: it takes none."""
+        del plan
+        return None
+
     def tables(self, output: IRI) -> tuple[IRI, ...]:
         """The IRIs of the tables of an output, where it has several; each is a target of its own."""
         del output

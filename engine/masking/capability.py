@@ -103,6 +103,9 @@ class MaskedRows(Capability[MaskingPlan, Written]):
     ) -> MaskingPlan:
         return compile_masking(granted.permission, source, table, request.options, circumstances)
 
+    def key_named(self, plan: MaskingPlan) -> str | None:
+        return plan.mask.key
+
     def promise(self, plan: MaskingPlan) -> str:
         return explain_masking(plan).promise
 

@@ -42,8 +42,10 @@ class Recoded:
     width: Decimal
     """Above 0; of dates in days."""
     start: str
-    """An end of an interval: a number, or a date."""
+    """An end of an interval: a number; of dates, days after 1970-01-01."""
     technique: Literal["global-recoding"] = "global-recoding"
+    measure: Literal["days"] | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """The unit of the width; None: the column's own, which nobody states."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from smalti.engine.run.column_names import Hint, hint_of
 from smalti.engine.run.profiling import ColumnProfile, LookedAt, Profile, looked_at
 from smalti.engine.tables.addresses import Location
 from smalti.engine.tables.description import Description
 from smalti.errors import DataError, SmaltiError, UsageError, raise_all
 from smalti.policy.model.suggest import did_you_mean
+from smalti.transforms.base import Datatype
 from smalti.transforms.uniqueness.column_sets import (
     Integers,
     People,
@@ -38,8 +40,13 @@ MOST_PEOPLE: Final = 10**11
 """Estimates for larger populations are not exact enough."""
 MOST_SETS: Final = 20_000
 """More sets of columns than this are not looked at."""
-_NAMES_PEOPLE: Final = Fraction(95, 100)
-"""A column of text is proposed as an identifier where at least this share of its values is unique."""
+_TELLS_APART: Final = Fraction(95, 100)
+"""A column of texts or integers is a key where at least this share of respondents is unique by it."""
+_ROWS_OF_KEY: Final = 20
+_PEOPLE_OF_KEY: Final = 2
+"""A column with more rows or people for each value than these, on average, is no key, whatever its name."""
+_KEY_TYPES: Final = (None, Datatype.STRING, Datatype.INTEGER)
+_DATES: Final = (Datatype.DATE, Datatype.DATETIME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +78,13 @@ class Proposed(StrEnum):
 
     RESPONDENT = "respondent"
     IDENTIFIER = "identifier"
-    """Almost each respondent has a text there that nobody else has."""
+    """Its name says that it names people, or it is a key: almost each respondent has a text or integer
+    there that nobody else has, or its name says so and it has many values."""
+    KEY = "identifier or respondent"
+    """A key, where nobody said who the person is."""
     QUASI_IDENTIFIER = "quasi-identifier"
+    SENSITIVE = "sensitive"
+    """Its name says so."""
     CONSTANT = "constant"
     """It is the same in all rows."""
     UNDECIDED = "undecided"
@@ -89,6 +101,13 @@ class ColumnAssessment:
     unique_share: float
     """The share of its different values that a single row has; 0 where there are none."""
     proposed: "Proposed"
+    is_open: bool = False
+    """Whether nothing but counts speaks for what is proposed, so that people have to decide."""
+
+    @property
+    def proposal(self) -> str:
+        """What is proposed, in words."""
+        return f"{self.proposed} (decide)" if self.is_open else str(self.proposed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +184,9 @@ def _assessed(table: LookedAt, questions: Questions) -> Assessment:
     singles = {names[single.columns[0]]: single for single in sets if len(single.columns) == 1}
     columns = tuple(
         ColumnAssessment(
-            column, _unique_share(profile, column), _role(column, questions, singles, respondent)
+            column,
+            _unique_share(profile, column),
+            *_role(column, questions, singles, respondent, counts_people=counts_people),
         )
         for column in profile.columns
     )
@@ -287,19 +308,50 @@ def _role(
     questions: Questions,
     singles: Mapping[str, SetFigures],
     respondent: str | None,
-) -> Proposed:
+    *,
+    counts_people: bool,
+) -> tuple[Proposed, bool]:
+    """What a column may be, and whether people have to decide, since counts alone speak for it."""
     if column.name == respondent:
-        return Proposed.RESPONDENT
+        return Proposed.RESPONDENT, False
     if column.name not in singles:
-        return Proposed.CHOSEN
+        return Proposed.CHOSEN, False
     if column.name in questions.quasi_identifiers or column.name in questions.released:
-        return Proposed.QUASI_IDENTIFIER
+        return Proposed.QUASI_IDENTIFIER, False
     single = singles[column.name]
     if single.combinations == 1:
-        return Proposed.CONSTANT
-    if column.datatype is None and single.unique >= _NAMES_PEOPLE * single.respondents:
-        return Proposed.IDENTIFIER
-    return Proposed.UNDECIDED if questions.quasi_identifiers else Proposed.QUASI_IDENTIFIER
+        return Proposed.CONSTANT, False
+    role, is_open = _role_by_figures(column, single, counts_people=counts_people)
+    if role is Proposed.QUASI_IDENTIFIER and questions.quasi_identifiers:
+        return Proposed.UNDECIDED, False
+    return role, is_open
+
+
+def _role_by_figures(
+    column: ColumnProfile, single: SetFigures, *, counts_people: bool
+) -> tuple[Proposed, bool]:
+    """The same, of a column of which the caller says nothing."""
+    hint = hint_of(column.name)
+    if hint is Hint.NAMES_PEOPLE:
+        return Proposed.IDENTIFIER, False
+    tells_apart = single.unique >= _TELLS_APART * single.respondents
+    if _is_key(column, hint, single, tells_apart=tells_apart, counts_people=counts_people):
+        key = Proposed.IDENTIFIER if counts_people else Proposed.KEY
+        return key, not (tells_apart and hint is Hint.KEY)
+    if hint is Hint.SENSITIVE:
+        return Proposed.SENSITIVE, False
+    return Proposed.QUASI_IDENTIFIER, hint is not Hint.KNOWN and column.datatype not in _DATES
+
+
+def _is_key(
+    column: ColumnProfile, hint: Hint | None, single: SetFigures, *, tells_apart: bool, counts_people: bool
+) -> bool:
+    """Whether a column tells people or records apart, and is not what others know of them."""
+    if column.datatype not in _KEY_TYPES or hint is Hint.KNOWN:
+        return False
+    values, most = single.combinations, _PEOPLE_OF_KEY if counts_people else _ROWS_OF_KEY
+    has_many = values * most > single.facts and values**2 >= single.facts
+    return tells_apart or (hint is Hint.KEY and has_many)
 
 
 def _unique_share(profile: Profile, column: ColumnProfile) -> float:

@@ -39,6 +39,7 @@ from smalti.engine.run.grants import (
     resolved_request,
 )
 from smalti.engine.tables.description import Source
+from smalti.engine.tables.secret import pseudonym_key
 from smalti.errors import SmaltiError, UsageError, only_ours
 from smalti.policy.decide.decision import Decision, Grant
 from smalti.policy.model.column_iris import is_column_of, normalised_column
@@ -102,7 +103,8 @@ def plan_undecided(
         request: names the permission, where there are several.
         registry: what is known.
         backend: where rows are staged.
-        under: a grant to read that obliges to anonymize so, with its limits to rows and columns.
+        under: a grant to read that obliges to anonymize so, with its limits to rows and columns; no key of
+            pseudonyms is looked for then, since test cases have none.
 
     Raises:
         UsageError: the policy has no permission to anonymize the target.
@@ -127,7 +129,10 @@ def plan_undecided(
     granted = Granted(candidates[0].permission, candidates[0].rows(request.target))
     if under is not None:
         granted = replace(granted_by(under), permission=granted.permission)
-    return _plan(request, registry, backend, granted)
+    planned = _plan(request, registry, backend, granted)
+    if planned.plan is None or planned.obstacle is not None or under is not None:
+        return planned
+    return replace(planned, obstacle=_lacks_key(registry, planned.plan))
 
 
 @only_ours()
@@ -196,6 +201,18 @@ def _obstacle(
         admit(request, registry, compiled.run_input, compiled.source, table, compiled.plan)
     except DeniedOnDataError as denied:
         return denied.reason.text
+    except SmaltiError as refused:
+        return str(refused)
+    return _lacks_key(registry, compiled.plan)
+
+
+def _lacks_key(registry: Registry, plan: AnyPlan) -> str | None:
+    """Why the key of pseudonyms that a run takes cannot be had here; None: it can, or it takes none."""
+    name = capability_of(plan.kind).key_named(plan)
+    if name is None:
+        return None
+    try:
+        pseudonym_key(registry.path, name)
     except SmaltiError as refused:
         return str(refused)
     return None

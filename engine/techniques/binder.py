@@ -207,8 +207,10 @@ class TechniqueBinder:
                 "round it",
             )
             return None
+        if column.datatype is Datatype.DATE:
+            return Recoded(column.name, normal(width), "0", measure="days")
         lower = self._source.description.column(column.name).lower
-        if lower is None or column.datatype is Datatype.DATE:
+        if lower is None:
             return Recoded(column.name, normal(width), "0")
         is_between = column.datatype is Datatype.INTEGER and lower % 1  # no end of whole numbers
         return Recoded(column.name, normal(width), "0" if is_between else format(normal(lower), "f"))

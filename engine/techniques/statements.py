@@ -27,6 +27,7 @@ TERMS: Final[Mapping[str, Json]] = {
     "bottom": "s:bottomThreshold",
     "level": "s:publishedLevel",
     "width": {"@id": "s:widthOfIntervals", "@type": "xsd:decimal"},
+    "measure": "s:unitOfWidth",
     "start": {"@id": "s:startOfIntervals", "@type": "xsd:decimal"},
     "distribution": "s:distributionOfNoise",
     "scale": {"@id": "s:scaleOfNoise", "@type": "xsd:decimal"},
@@ -93,8 +94,9 @@ def what(node: MaskedColumn) -> str:  # noqa: PLR0911 (one for each technique)
             return f"is published as {' and '.join(ends)} ({node.technique})"
         case AtLevel(level=level):
             return f"is generalised to level {level} of its hierarchy"
-        case Recoded(width=width):
-            return f"is recoded to intervals of width {width:f}"
+        case Recoded(width=width, measure=measure):
+            unit = "" if measure is None else f" {measure.removesuffix('s') if width == 1 else measure}"
+            return f"is recoded to intervals of width {width:f}{unit}"
         case Noisy():
             return f"has {noise_in_words(node)} added, which is not differential privacy"
         case Pseudonymized(key=key):

@@ -1,11 +1,11 @@
-"""Findings about a short form in its own words: `k` for `mosaicrown:k`."""
+"""Findings and summaries of a short form in its own words: `k` for `mosaicrown:k`."""
 
 import re
 from dataclasses import replace
 from typing import Final
 
 from smalti.policy.findings.diagnostics import Diagnostic
-from smalti.policy.short.words import BY_OPERAND, WORD_OF
+from smalti.policy.short.words import BY_OPERAND, WORD_OF, WORDS
 
 _OPERAND: Final = re.compile(r"`((?:smalti|mosaicrown):[A-Za-z-]+)`")
 _OPERATOR: Final = re.compile(r"`(eq|neq|gt|gteq|lt|lteq|isA|hasPart|isPartOf|isAllOf|isAnyOf|isNoneOf)`")
@@ -19,6 +19,20 @@ _REPLACED: Final = (
     ("write it as a `refinement` of the action", "write it among the `refinements`"),
 )  # fmt: skip
 _KINDS: Final = {"date": "date", "dateTime": "date-time"}
+_SHORT_OF: Final = {word.word.name: word.name for word in WORDS.values() if word.name != word.word.name}
+_SAID: Final = re.compile(
+    rf"(?<![\w/#:`.-])({'|'.join(sorted(_SHORT_OF, key=len, reverse=True))})(?= (?:=|is|at least|at most) )"
+)
+"""A word of JSON-LD in a sentence about a rule, before what is said of it."""
+
+
+def summary_in_short_words(text: str) -> str:
+    """Sentences about rules (`say.describe`), for people who write short forms.
+
+    >>> summary_in_short_words("outputForm = `mean` for age, pseudonym is all of http://example.com/Name")
+    'output-form = `mean` for age, pseudonyms is all of http://example.com/Name'
+    """
+    return _OPERAND.sub(_operand, _SAID.sub(lambda match: _SHORT_OF[match[1]], text))
 
 
 def in_short_words(diagnostic: Diagnostic) -> Diagnostic:

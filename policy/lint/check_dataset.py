@@ -9,6 +9,7 @@ from smalti.policy.findings.findings import quoted
 from smalti.policy.model.column_iris import column_iri, is_below, is_column_of, normalised_column
 from smalti.policy.model.dataset import ORDERED, ColumnFacts, DatasetFacts
 from smalti.policy.model.model import (
+    NOWHERE,
     Anonymization,
     ColumnComparison,
     ColumnReference,
@@ -126,7 +127,8 @@ def parameters_of(
 def _named(comparison: Comparison) -> Iterator[ColumnReference]:
     for value in comparison.values:
         if isinstance(value, Named):
-            yield ColumnReference(value.iri, comparison.where)
+            where = comparison.where if value.where == NOWHERE else value.where
+            yield ColumnReference(value.iri, where)
 
 
 class _Checker:

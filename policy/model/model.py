@@ -89,6 +89,8 @@ class Named:
     """An IRI as a value: a concept, a party, an asset, a column."""
 
     iri: IRI
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+    """Of a column; elsewhere the comparison's place says it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

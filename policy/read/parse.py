@@ -1,13 +1,13 @@
 """From a policy document to policies and findings; `parse` lists the steps."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Final
 
-from smalti.errors import PolicyError
+from smalti.errors import PolicyError, UsageError
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
 from smalti.policy.document.context import Terms
 from smalti.policy.document.nodes import Node
@@ -34,6 +34,7 @@ from smalti.policy.short.source import ENDINGS, ShortSource, is_short, read_sour
 from smalti.policy.text.json_text import Place
 
 MAX_BYTES: Final = 1024 * 1024
+_UNREADABLE: Final = "P109"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def _read(drafts: Sequence[_Draft], stored: Stored, binding: Binding) -> tuple[P
         policy_entry.policy = read_policy(policy_entry.node, inherited, policy_entry.scope)
         if policy_entry.policy is not None:
             check_stated(policy_entry.policy, policy_entry.node, policy_entry.scope.findings)
-            report(policy_entry.policy, policy_entry.node.place, policy_entry.scope.findings)
+            report(policy_entry.policy, policy_entry.node, policy_entry.scope.findings)
         if not inherited.is_whole or any(id(parent) in partial for parent in policy_entry.parents):
             partial.add(id(policy_entry))
     report_unusable_parents(entries)
@@ -204,7 +205,7 @@ def _file(path: str | PathLike[str]) -> tuple[bytes, str] | ParsedDocument:
     except (OSError, ValueError) as error:
         findings = Findings(name, "")
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "unusable path"
-        findings.error("P109", Place(0, 0, ""), f"the document cannot be read: {reason.lower()}")
+        findings.error(_UNREADABLE, Place(0, 0, ""), f"the document cannot be read: {reason.lower()}")
         return ParsedDocument(name, (), (), (), findings.sorted(), "", "")
 
 
@@ -233,7 +234,9 @@ def require_bound(parsed: ParsedDocument) -> tuple[Policy, ...]:
     errors = parsed.errors
     if errors:
         count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
-        raise PolicyError(parsed.name, f"{count}\n{render_human(errors, parsed.text)}")
+        refused = PolicyError(parsed.name, f"{count}\n{render_human(errors, parsed.text)}")
+        refused.exit_code = exit_code(errors)
+        raise refused
     open_parts = {part for policy in parsed.templates for part in unbound(policy)}
     if open_parts:
         listed = [part for part in (*PARTS, "base") if part in open_parts]
@@ -241,6 +244,11 @@ def require_bound(parsed: ParsedDocument) -> tuple[Policy, ...]:
         way_out = f"bind them: {bind_options(listed)}"
         raise PolicyError(parsed.name, problem, "a policy with a target and the parties it needs", way_out)
     return parsed.policies
+
+
+def exit_code(findings: Iterable[Diagnostic]) -> int:
+    """How a command ends after errors: as with wrong usage where a file cannot be read, else with 1."""
+    return UsageError.exit_code if any(each.code == _UNREADABLE for each in findings) else 1
 
 
 def _decode(document: bytes) -> tuple[str, tuple[str, Place, str, str] | None]:

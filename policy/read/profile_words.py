@@ -1,14 +1,14 @@
 """One comparison with a word of the profile: its operator, its values, its limits."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from smalti.policy.document.nodes import Literal, Value
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model import model
 from smalti.policy.model.model import Comparison, Day, Instant, Named, Number, Operator, Text
-from smalti.policy.read.columns import read_columns, read_respondent
+from smalti.policy.read.columns import Column, read_columns, read_respondent
 from smalti.policy.read.comparisons import WrittenComparison, check_no_unit
 from smalti.policy.read.typed_values import as_set, moment_as_written, named_by_text, typed_value
 from smalti.policy.read.values import Scope, chosen_name, may_be_defined, number_in, open_name
@@ -99,11 +99,15 @@ def _values(
 ) -> tuple[model.Value, ...] | None:
     if word.iri == RESPONDENT and len(written.values) == 1:
         respondent = read_respondent(written.values[0], targets, scope)
-        return None if respondent is None else (Named(respondent.iri),)
+        return None if respondent is None else _named((respondent,), scope)
     if word.range in {Range.COLUMN, Range.COLUMNS}:
         columns = read_columns(written.values, targets, scope)
-        return None if columns is None else tuple(Named(column.iri) for column in columns)
+        return None if columns is None else _named(columns, scope)
     return read_set(written, lambda value: _value(value, word, written, scope), scope)
+
+
+def _named(columns: Iterable[Column], scope: Scope) -> tuple[Named, ...]:
+    return tuple(Named(column.iri, scope.findings.where(column.place)) for column in columns)
 
 
 def read_set(

@@ -3,9 +3,9 @@
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeGuard
 from urllib.parse import quote
 
 from smalti.policy.document.expansion import BASE
@@ -114,8 +114,14 @@ def _contradiction(rule: Rule, stated: Stated) -> str:
     return ""
 
 
-def report(policy: Policy, place: Place, findings: Findings) -> None:
-    """Warn of a policy that was read, and is a template still."""
+def report(policy: Policy, node: Node, findings: Findings) -> None:
+    """Warn of a policy that was read, and is a template still, where the first is that is left open.
+
+    Args:
+        policy: as it was read.
+        node: what it was read from, as `bind` gave it.
+        findings: where the warning goes.
+    """
     parts = unbound(policy)
     if not parts:
         return
@@ -123,11 +129,26 @@ def report(policy: Policy, place: Place, findings: Findings) -> None:
     why = "; its names without a scheme need a `base`" if "base" in parts else ""
     findings.warning(
         "P520",
-        place,
+        min(_open_places(node), key=lambda place: place.start, default=node.place),
         f"the policy is a template, which grants nothing before these are bound: {shown}{why}",
         f"bind them: {bind_options(parts)}",
         lists=(("bind", parts),),
     )
+
+
+def _open_places(policy: Node) -> Iterator[Place]:
+    """Where names without a scheme are, and rules that lack a part; none where all of it is inherited."""
+    for node in nodes_below(policy):
+        for prop in node.properties.values():
+            names = [value.name for value in prop.values if isinstance(value, Node)]
+            for name in filter(_is_open, names):
+                yield node.place if name.place == policy.place else name.place
+    names = [policy.name, *(stated.name for stated in policy.stated)]
+    yield from (name.place for name in filter(_is_open, names))
+
+
+def _is_open(name: Name | None) -> TypeGuard[Name]:
+    return name is not None and name.iri.startswith(UNBOUND)
 
 
 def _needed(policy: Node) -> tuple[IRI, ...]:

@@ -93,8 +93,9 @@ def roles_of(assessment: "Assessment", roles: "Roles") -> "Roles":
 
     return replace(
         roles,
-        identifiers=(*roles.identifiers, *more(Proposed.IDENTIFIER)),
+        identifiers=(*roles.identifiers, *more(Proposed.IDENTIFIER), *more(Proposed.KEY)),
         quasi_identifiers=(*roles.quasi_identifiers, *more(Proposed.QUASI_IDENTIFIER)),
+        sensitive=(*roles.sensitive, *more(Proposed.SENSITIVE)),
     )
 
 

@@ -10,7 +10,7 @@ from smalti.errors import UsageError
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import quoted
-from smalti.policy.findings.short_words import in_short_words
+from smalti.policy.findings.short_words import in_short_words, summary_in_short_words
 from smalti.policy.lint.foreign_columns import named_operands, possible_columns
 from smalti.policy.lint.lint import lint
 from smalti.policy.lint.needs import needed_statements, unknown_profiles
@@ -252,6 +252,8 @@ def _checked(
     summaries = tuple(
         _summary(parsed.name, policy, linted, facts, hierarchies) for policy, linted in lints if is_valid
     )
+    if is_short(parsed.name, parsed.text):
+        summaries = tuple(map(summary_in_short_words, summaries))
     return CheckedDocument(parsed.name, parsed.text, tuple(findings), parsed.policies, summaries)
 
 

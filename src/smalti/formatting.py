@@ -27,6 +27,8 @@ class FormattedFile:
     """A unified diff; empty where nothing changes."""
     problem: str = ""
     """Why the file cannot be laid out; it was left as it was."""
+    is_unreadable: bool = False
+    """Whether that is because nothing can be read there."""
 
 
 def format_files(names: Sequence[str], *, write: bool) -> Iterator[FormattedFile]:
@@ -76,7 +78,8 @@ def _read(name: str) -> str | FormattedFile:
         before = content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is not UTF-8 text"
-        return FormattedFile(name, problem=f"{name}: the document cannot be read: {reason.lower()}")
+        problem = f"{name}: the document cannot be read: {reason.lower()}"
+        return FormattedFile(name, problem=problem, is_unreadable=isinstance(error, OSError))
     if len(content) > MAX_BYTES:
         return FormattedFile(name, problem=f"{name}: the document has more than {MAX_BYTES} bytes")
     return before

@@ -68,6 +68,13 @@ def test_what_must_be_bound(document: dict[str, Any], parts: tuple[str, ...]) ->
     assert UNBOUND not in repr(bound)
 
 
+def test_in_turtle_the_rule_is_named_that_leaves_a_part_open() -> None:
+    text = """@prefix odrl: <http://www.w3.org/ns/odrl/2/> .
+    <urn:x:p> a odrl:Set ; odrl:permission [ odrl:action odrl:read ] ."""
+    (warning,) = (each for each in parse(text.encode(), "p.ttl").diagnostics if each.code == "P520")
+    assert warning.where.node == "<urn:x:p> permission"
+
+
 def _binding(parts: tuple[str, ...]) -> Binding:
     return Binding(**{part: getattr(ALL, part) for part in parts})
 

@@ -102,6 +102,7 @@ def _show_next(assessment: "Assessment", data: str, options: dict[str, Any]) -> 
 
     from rich.text import Text
 
+    from smalti.engine.run.assessing import Proposed
     from smalti.show.terminal import LABEL, bullet, console
 
     roles = _roles(assessment, options)
@@ -112,8 +113,13 @@ def _show_next(assessment: "Assessment", data: str, options: dict[str, Any]) -> 
         words += ["--null", text]
     out = console()
     out.print(Text("next", style=LABEL))
-    bullet(out, "Proposed roles come from counts alone. Decide for each column: can somebody know it of a"
-                " person (quasi-identifier), should nobody learn it (--sensitive), does it name a person"
-                " (--identifier)? A column without a role is dropped.")  # fmt: skip
+    bullet(out, "Proposed roles come from counts and names of columns. Decide for each column, first where"
+                " the table says so: can somebody know it of a person (quasi-identifier), should nobody"
+                " learn it (--sensitive), does it name a person (--identifier)? A column without a role is"
+                " dropped.")  # fmt: skip
+    keys = assessment.proposed(Proposed.KEY)
+    if keys:
+        bullet(out, f"The person may be the one in {' or '.join(keys)}: say --respondent COLUMN, or"
+                    " --one-row-each.")  # fmt: skip
     bullet(out, "Then begin a policy, which says how many people have to look alike:")
     out.print(Text(f"  {shlex.join(words)}"))

@@ -22,6 +22,8 @@ _COMMANDS = {
     "study": "smalti audit model",
 }
 """By kind, the command whose arguments a job of it takes."""
+_WIDEST_STATE = 40
+"""A longer state of a job stands at the end of its line."""
 
 
 @click.group()
@@ -108,10 +110,11 @@ def show(name: str, registry: str, shown_as: str) -> int:
     job = queue.find(open_registry(registry), name)
     if shown_as == "json":
         return _show([job], shown_as)
-    _show([job], shown_as)
+    words = queue.last_words(job)
+    _show_lines([(job, _without_repetition(job, words))])
     for label, value in _details(job):
         click.echo(f"  {label:<9} {value}")
-    if words := queue.last_words(job):
+    if words:
         click.echo(words)
     return 0
 
@@ -131,7 +134,7 @@ def follow(name: str, registry: str) -> int:
     job = follow_phases(opened, queue.find(opened, name).id)
     if words := queue.last_words(job):
         click.echo(words)
-    click.echo(f"job {job.id}: {_how_it_is(job)}")
+    click.echo(f"job {job.id}: {_without_repetition(job, words)}")
     return code_of(job)
 
 
@@ -203,10 +206,25 @@ def _show(listed: "tuple[StoredJob, ...] | list[StoredJob]", shown_as: str) -> i
     if shown_as == "json":
         click.echo(as_json({"jobs": [job_json(job, request_of(job)) for job in listed]}), nl=False)
         return 0
-    for job in listed:
-        submitted = job.submitted_at.isoformat(timespec="seconds")
-        click.echo(f"{job.id}  {job.kind:<6}  {_how_it_is(job)}  submitted {submitted}")
+    _show_lines([(job, _how_it_is(job)) for job in listed])
     return 0
+
+
+def _show_lines(jobs_and_states: "list[tuple[StoredJob, str]]") -> None:
+    """A line for each job, in columns; what is longer than most stands last, and moves nothing."""
+    kind, name = max(map(len, _COMMANDS)), max((len(job.id) for job, _ in jobs_and_states), default=0)
+    width = max((len(state) for _, state in jobs_and_states if len(state) <= _WIDEST_STATE), default=0)
+    for job, state in jobs_and_states:
+        submitted = job.submitted_at.isoformat(timespec="seconds")
+        short = state if len(state) <= _WIDEST_STATE else str(job.state)
+        line = f"{job.id:<{name}}  {job.kind:<{kind}}  {short:<{width}}  submitted {submitted}"
+        click.echo(line if short == state else f"{line}  {state.removeprefix(short).lstrip(', :')}")
+
+
+def _without_repetition(job: "StoredJob", words: str) -> str:
+    """The state of a job, without a reason that its last output says already."""
+    state, said = _how_it_is(job), " ".join(words.split())
+    return str(job.state) if job.reason and " ".join(job.reason.split()) in said else state
 
 
 def _how_it_is(job: "StoredJob") -> str:

@@ -18,6 +18,7 @@ from smalti.cli.options import (
 
 if TYPE_CHECKING:
     from smalti.checking import CheckedDocument
+    from smalti.formatting import FormattedFile
 
 
 @click.command()
@@ -83,9 +84,11 @@ def checked(
 
 
 def check_code(documents: "tuple[CheckedDocument, ...]", *, strict: bool) -> int:
-    """The exit code: 0 where all can be used, and nothing warns where that counts."""
+    """0 where all can be used, and nothing warns where that counts; 2 where one cannot be read; else 1."""
+    from smalti.policy.read.parse import exit_code
+
     fine = all(document.is_valid and not (strict and document.has_warnings) for document in documents)
-    return 0 if fine else FINDINGS
+    return 0 if fine else max(exit_code(document.diagnostics) for document in documents)
 
 
 def shown(documents: "tuple[CheckedDocument, ...]", shown_as: str, *, in_full: bool) -> str:
@@ -144,7 +147,8 @@ def fmt(files: tuple[str, ...], only_check: bool, diff: bool, form: str | None) 
                 else f"{'would lay out' if only_check else 'laid out'}: {done.name}\n"
             )
             click.echo(shown, nl=False)
-        code |= FINDINGS if done.problem or (done.is_changed and (only_check or diff)) else 0
+        if done.problem or (done.is_changed and (only_check or diff)):
+            code = max(code, _code_of(done))
     return code
 
 
@@ -158,7 +162,14 @@ def _converted(files: tuple[str, ...], form: str, *, is_alone: bool) -> int:
         )
     done = convert_file(files[0], form)
     click.echo(done.problem or done.text, nl=bool(done.problem), err=bool(done.problem))
-    return FINDINGS if done.problem else 0
+    return _code_of(done) if done.problem else 0
+
+
+def _code_of(done: "FormattedFile") -> int:
+    """The exit code for a file that is not as it should be: 2 where it cannot be read."""
+    from smalti.errors import UsageError
+
+    return UsageError.exit_code if done.is_unreadable else FINDINGS
 
 
 @click.command()

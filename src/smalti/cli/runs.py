@@ -132,7 +132,8 @@ workspace_option = click.option(
 def plan(policy: str, **options: Any) -> int:
     """Show what a run would do to each column, and why.
 
-    Nothing is written. With --as the request is decided first; without it no decision is made.
+    Nothing is written. With --as the request is decided first; without it no decision is made. What would
+    stop a run, such as a missing key of pseudonyms, is told behind the plan.
     """
     return _plan(policy, **options)
 
@@ -147,10 +148,10 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
         _show_denial(planned.decision, shown_as)
         return FINDINGS
     _show_plan(planned, as_json=shown_as == "json", in_full=verbose)
-    if is_dry_run and planned.obstacle is not None:
-        click.echo(f"the run would stop: {planned.obstacle}", err=True)
-        return FINDINGS
-    return 0
+    if planned.obstacle is None:
+        return 0
+    click.echo(f"the run would stop: {planned.obstacle}", err=True)
+    return FINDINGS if is_dry_run else 0
 
 
 def loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dict[str, Any]]:

@@ -26,6 +26,7 @@ def assessment_json(assessment: "Assessment") -> Json:
                 "missing": column.profile.missing,
                 "shareOfUniqueValues": column.unique_share,
                 "proposed": column.proposed,
+                "isToBeDecided": column.is_open,
             }
             for column in assessment.columns
         ],

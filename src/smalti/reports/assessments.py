@@ -156,7 +156,7 @@ def _columns(assessment: Assessment) -> Table:
             f"{column.profile.distinct:,}",
             f"{column.profile.missing:,}",
             percent(column.unique_share),
-            str(column.proposed),
+            column.proposal,
         )
         for column in assessment.columns
     )

@@ -46,7 +46,7 @@ def _columns(assessment: Assessment, *, in_full: bool) -> Table:
             f"{profile.distinct:,}",
             f"{profile.missing:,}",
             percent(column.unique_share),
-            str(column.proposed),
+            column.proposal,
         )
     if len(columns) < len(assessment.columns):
         table.add_row(f"and {len(assessment.columns) - len(columns)} more: --verbose lists them")

@@ -147,6 +147,7 @@ def closed_ends(label: str) -> set[int]:
 
 
 SENSITIVE = [PAY, Recoded("pay", Decimal("2.5"), "0"), RareCells("pay", 2)]
+BESIDE = [AGE, Recoded("age", Decimal(7), "3"), RareCells("age", 2)]
 EXAMPLE: list[Row] = [
     (f"p{n}", str(10 + 3 * n), f"{40 * (n % 4)}.0", f"19{20 + n}-05-01", "Rome" if n % 5 else "Oslo")
     for n in range(20)
@@ -184,6 +185,48 @@ def test_classes_of_masked_rows_are_what_a_reader_counts(
     for members in classes.values():
         assert len(members) >= 2
         assert len(set().union(*members.values())) >= 2
+
+
+@settings(
+    max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(people(least=6), st.sampled_from(BESIDE), st.sampled_from([1, 2]))
+def test_suppressed_records_beside_coded_columns_are_those_that_a_reader_misses(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Row], age: Coded | Recoded | RareCells, least: int
+) -> None:
+    """Values are masked first, so that frequencies count suppressed records too."""
+    roles = {"born": Role.QUASI_IDENTIFIER, "pay": Role.SENSITIVE, "city": Role.MASKED, "age": Role.MASKED}
+    plan = plan_of(Mask((age, RareCells("city", 2))), roles, l=least)
+    kind = transform_class("l-diversity" if least > 1 else "k-anonymity", "incognito")
+    choices = {"suppression_limit": "0.5"}
+    columns = tuple(
+        replace(each, hierarchy=CALENDAR.in_plan) if each.name == "born" else each
+        for each in plan.read.columns
+    )
+    apply = Apply(kind.of(Asked(2, least, ("born",), ("pay",), choices=choices)))
+    plan = replace(plan, apply=apply, read=replace(plan.read, columns=columns))
+    try:
+        run = made(LOCAL, rows, plan, tmp_path_factory.mktemp("suppressed"))
+    except GuaranteeError:
+        return
+    said = run.verified()
+    left_out = set(range(len(rows))) - set(run.origins)
+    everybody = {row[0] for row in rows}
+    people_left_out = {rows[n][0] for n in left_out}
+    assert (said.rows, said.rows_suppressed) == (len(run.origins), len(left_out))
+    assert said.respondents_suppressed == len(people_left_out) <= len(everybody) / 2
+    classes: dict[str, dict[str, set[object]]] = defaultdict(lambda: defaultdict(set))
+    place = {name: n for n, name in enumerate(plan.write.columns)}
+    for row, origin in zip(run.rows, run.origins, strict=True):
+        source = rows[origin]
+        assert row[place["age"]] == expected_cell(age, source[1], rows, False)
+        assert row[place["pay"]] == source[2]
+        assert row[place["city"]] == expected_cell(RareCells("city", 2), source[4], rows, False)
+        classes[row[place["born"]]][source[0]].add(by_value(row[place["pay"]]))
+    assert said.classes == len(classes)
+    assert said.k == min(map(len, classes.values()), default=0) != 1
+    distinct = [len(set().union(*members.values())) for members in classes.values()]
+    assert min(distinct, default=least) >= least
 
 
 LOOSE = {

@@ -224,6 +224,9 @@ def test_keys_that_cannot_be_used_end_the_run(tmp_path: Path, key: str | None, p
     if key is not None:
         place.write_bytes(b"short" if key == "short" else KEY)
         place.chmod(0o644 if key == "open" else 0o600)
+    for asker in (USER, None):  # before any run, whether or not it is decided
+        planned = smalti.plan(tmp_path / "policy.jsonld", **asked(tmp_path) | {"party": asker})
+        assert problem in (planned.obstacle or "")
     with pytest.raises(SmaltiError, match=problem) as caught:
         run(tmp_path, wanted)
     assert KEY.decode() not in str(caught.value)
@@ -508,3 +511,26 @@ def test_a_certificate_that_says_something_else_is_refused(tmp_path: Path) -> No
             smalti.verify(tmp_path / "out", registry=tmp_path / "other.sqlite")
         place.write_text(whole)
     smalti.verify(tmp_path / "out", registry=tmp_path / "other.sqlite")
+
+
+def test_the_width_of_intervals_of_dates_is_in_days(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("who,born,age\np1,2001-02-03,20\np2,2003-04-05,30\n")
+    (tmp_path / "p.yaml").write_text(
+        f"policy: http://e.org/p\nowner: {USER}\nparty: {USER}\ntarget: {TARGET}\nmethod: masking\n"
+        "algorithm: global-recoding\nrespondent: who\noutput: http://e.org/o\n"
+        "per-column:\n  born: {interval-width: 31}\n  age: {interval-width: 5}\n"
+    )
+    request: dict[str, Any] = {
+        "data": {TARGET: tmp_path / "t.csv"}, "party": USER, "registry": tmp_path / "r.sqlite"
+    }  # fmt: skip
+    said = "is recoded to intervals of width 31 days"
+    planned = smalti.plan(tmp_path / "p.yaml", **request)
+    assert planned.plan is not None
+    lines = " ".join(smalti.explain(planned.plan).split())
+    assert f"born {said}" in lines
+    assert "age is recoded to intervals of width 5 " in lines, "numbers are in their column's unit"
+    outcome = smalti.run(tmp_path / "p.yaml", **request, owner=USER, out=tmp_path / "out")
+    assert outcome.version is not None, outcome.decision.reasons
+    certificate = json.loads((tmp_path / "out" / "certificate.jsonld").read_text())
+    assert f"born {said}" in certificate["guarantee"]["statement"]
+    assert smalti.verify(tmp_path / "out", registry=tmp_path / "r.sqlite").check is not None
