@@ -127,3 +127,7 @@ def untaught(kind: Kind, put: Callable[[Any, str, Any], None]) -> None:
         from model_worlds import untrained  # noqa: PLC0415 (an extra)
 
         put(*place_of("draw", kind), lambda plan, *_: untrained(plan))
+    if kind is Kind.SYNTHESIS:
+        from model_worlds import unlearned  # noqa: PLC0415 (an extra)
+
+        put(*place_of("draw", kind), lambda plan, *_: unlearned(plan))

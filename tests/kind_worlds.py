@@ -121,6 +121,20 @@ EXAMPLES = {
         ),
         "smalti.engine.training.attempt:target",
     ),
+    Kind.SYNTHESIS: Example(
+        "contraceptive-synthetic-private",
+        (
+            ("smalti:recipe", "eq", "vae-64"),
+            ("smalti:syntheticRecords", "lteq", 20),
+            ("smalti:epochs", "lteq", 1),
+            ("smalti:noiseMultiplier", "eq", 2),
+            ("smalti:clippingNorm", "lteq", 1),
+            ("smalti:samplingRate", "lteq", 0.5),
+            ("smalti:delta", "lteq", 0.001),
+            ONE_ROW_EACH,
+        ),
+        "smalti.engine.training.synthesis_run:trained_model",
+    ),
 }
 """What stands for each kind."""
 

@@ -28,6 +28,8 @@ from smalti.engine.training.compile import compile_training
 from smalti.engine.training.plan import TrainingPlan
 from smalti.engine.training.recipes import architecture_of, hyperparameters_of
 from smalti.engine.training.records import TrainingRecords, training_records
+from smalti.engine.training.synthesis_compile import architecture
+from smalti.engine.training.synthesis_plan import SynthesisPlan
 from smalti.policy.model.model import (
     Asset,
     Audit,
@@ -42,6 +44,7 @@ from smalti.transforms.learning import models
 from smalti.transforms.learning.models import TrainedModel
 from smalti.transforms.learning.networks import Layer
 from smalti.transforms.learning.randomness import Origin
+from smalti.transforms.learning.tabular_vae import TabularModel
 from smalti.transforms.membership import overfitted
 from smalti.vocab.terms import IRI, SMALTI
 
@@ -86,6 +89,13 @@ def untrained(plan: TrainingPlan) -> TrainedModel:
     layers = (Layer(np.zeros((i, o), np.float32), np.zeros(o, np.float32)) for i, o in architecture.shapes)
     description = models.Description(architecture, hyperparameters_of(plan), Origin.SYSTEM)
     return TrainedModel(description, tuple(layers))
+
+
+def unlearned(plan: SynthesisPlan) -> TabularModel:
+    """A generative model as the plan would make it, to which each value is as likely."""
+    network = architecture(plan.synthesize.network, plan.synthesize.choices)
+    layers = (Layer(np.zeros((i, o), np.float32), np.zeros(o, np.float32)) for i, o in network.shapes)
+    return TabularModel(network, tuple(layers), Origin.SYSTEM)
 
 
 def permission(wanted: Training, *audits: Audit) -> Permission:

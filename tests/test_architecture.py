@@ -381,7 +381,6 @@ def test_dispatch_is_found(text: str, found: set[str]) -> None:
 
 DISPATCHES = {
     "engine/registry/implicit_rule.py": (3, "which duties a decision looks into"),
-    "engine/registry/still_permitted.py": (1, "whom an output is of"),
     "policy/decide/tally.py": (2, "which duties a decision leaves to a plan"),
     "policy/decide/reasons.py": (1, "remedies to anonymize"),
     "policy/decide/column_uses.py": (1, "statistics choose among the columns that a rule names"),

@@ -50,6 +50,7 @@ UNCHANGED: dict[Kind, tuple[str, ...]] = {
     Kind.PERTURBATION: (),
     Kind.MASKING: ("method",),
     Kind.TRAINING: (),
+    Kind.SYNTHESIS: (),
 }
 """Of the public example of each kind, of two tables that of the values: the columns that are published as
 they are; of statistics their groups."""
@@ -81,17 +82,21 @@ class Made:
 
 @pytest.fixture(scope="module", params=[entry.kind for entry in TABLE])
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """One run of each kind, a training for real."""
+    """One run of each kind, a training for real; of a generative one `test_synthesis` has real ones."""
     kind: Kind = request.param
     folder = tmp_path_factory.mktemp(kind)
     world.write(folder, kind)
-    return Made(kind, folder, world.run(folder, kind))
+    with pytest.MonkeyPatch.context() as patch:
+        if kind is Kind.SYNTHESIS:
+            untaught(kind, patch.setattr)
+        return Made(kind, folder, world.run(folder, kind))
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trainings that learn nothing: for what is about the way, and not about what comes out."""
     untaught(Kind.TRAINING, monkeypatch.setattr)
+    untaught(Kind.SYNTHESIS, monkeypatch.setattr)
 
 
 def test_each_kind_has_an_example() -> None:

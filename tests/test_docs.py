@@ -193,7 +193,7 @@ def test_readme_runs(folder: Path) -> None:
     run_document(ROOT / "README.md", folder, in_a_shell)
 
 
-TRAINS = {"audit-a-model.md", "compare-central-and-local.md"}
+TRAINS = {"synthetic-data.md", "audit-a-model.md", "compare-central-and-local.md"}
 """Pages whose commands train many models: slow."""
 
 

@@ -16,10 +16,12 @@ class Family(StrEnum):
     """The noise of training: repeated trainings with and without one record (arXiv 2103.02913)."""
     INVERSION = "inversion"
     """Hidden attributes of records of the one model."""
+    SAMPLES = "samples"
+    """Single records, by nothing but the synthetic records that are published: each has a score."""
 
     @property
     def has_scores(self) -> bool:
-        """Whether its attacks score records (`smalti.transforms.membership`)."""
+        """Whether its attacks score records by a model's answers (`smalti.transforms.membership`)."""
         return self in {Family.RECORDS, Family.REPEATED}
 
 
@@ -52,6 +54,10 @@ TABLE: Final = (
     Attack("set-membership", Family.REPEATED),
     Attack("differential-identifiability", Family.IDENTIFIABILITY),
     Attack("model-inversion", Family.INVERSION),
+    Attack("nearest-record", Family.SAMPLES),
 )
-"""Every attack that an audit can try. Those with scores are implemented in
+"""Every attack that an audit can try. Those with scores of a model's answers are implemented in
 `smalti.transforms.membership.registry`; a test compares the two."""
+
+OF_SAMPLES: Final = frozenset(attack.name for attack in TABLE if attack.family is Family.SAMPLES)
+"""The attacks on synthetic records; all others are attacks on a model."""

@@ -10,13 +10,14 @@ from typing import Final
 
 CERTIFICATE_CLASSES: Final[Mapping[str, str]] = MappingProxyType({
     "Model": "a model that was trained on data, as an output",
+    "SyntheticRecords": "records that a model gives which was trained on data, as an output",
 })  # fmt: skip
 """By name, the meaning."""
 
 CERTIFICATE_TERMS: Final[Mapping[str, str]] = MappingProxyType({
     "guarantee": "the guarantee of an output",
-    "kind": "the kind of a run: `anonymization`, `bucketization`, `release`, `perturbation`, `masking` or"
-    " `training`",
+    "kind": "the kind of a run: `anonymization`, `bucketization`, `release`, `perturbation`, `masking`,"
+    " `training` or `synthesis`",
     "model": "the privacy model of a guarantee, by its name",
     "promisedK": "the k of k-anonymity",
     "promisedL": "the l of l-diversity",
@@ -87,8 +88,10 @@ CERTIFICATE_TERMS: Final[Mapping[str, str]] = MappingProxyType({
     "usedClippingNorm": "the norm to which the gradient of each record was clipped",
     "usedSamplingRate": "the probability with which each record is in a step",
     "numberOfSteps": "the number of steps of a training",
+    "numberOfRecords": "the number of synthetic records",
+    "syntheticColumn": "a column of synthetic records, with its public domain",
     # Of audits
-    "passedAudit": "the audit that a model passed",
+    "passedAudit": "the audit that a model or its records passed",
     "triedAttack": "an attack that was tried",
     "figureBound": "a bound of a figure",
     "figure": "the figure of an attack, by its name in policies",

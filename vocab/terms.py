@@ -156,6 +156,7 @@ PIXEL_NEIGHBORHOOD: Final = _smalti("pixelNeighborhood")
 # Words of a policy: how a model is trained, and what it must withstand
 RECIPE: Final = _smalti("recipe")
 LABEL_COLUMN: Final = _smalti("labelColumn")
+SYNTHETIC_RECORDS: Final = _smalti("syntheticRecords")
 NOISE_MULTIPLIER: Final = _smalti("noiseMultiplier")
 CLIPPING_NORM: Final = _smalti("clippingNorm")
 SAMPLING_RATE: Final = _smalti("samplingRate")
@@ -177,6 +178,8 @@ DELTA_PRESENCE: Final = "delta-presence"
 DIFFERENTIAL_PRIVACY: Final = "differential-privacy"
 LOCAL_DIFFERENTIAL_PRIVACY: Final = "local-differential-privacy"
 MASKING: Final = "masking"
+SYNTHESIS: Final = "synthesis"
+"""No value of m:method: the way of a permission to train that publishes synthetic records."""
 CHARGED_METHODS: Final = frozenset({DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRIVACY})
 """What they make loses privacy, which is charged."""
 MONDRIAN: Final = "mondrian"

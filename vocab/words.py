@@ -444,6 +444,9 @@ _AUDIT = (
     _s("recipe", "the model to train", _EQ, Range.NAME, actions=_TRAIN, implemented=True, form=_SHORT_NAME),
     _s("labelColumn", "the column that the model learns to predict", _EQ, Range.COLUMN, actions=_TRAIN,
        implemented=True),
+    _s("syntheticRecords",
+       "the number of synthetic records that a generative model gives, published in its place", _AT_MOST,
+       Range.INTEGER, limits=_ONE_OR_MORE, actions=_TRAIN, implemented=True),
     _s("attack", "the attacks that an audit must try", _ALL, Range.NAME, names=ATTACKS,
        actions=_AUDIT_ONLY, implemented=True),
     _s("noiseMultiplier", "the noise of private training, as a multiple of the clipping norm", _AT_LEAST,
@@ -556,7 +559,7 @@ ALGORITHM_NEEDS: Final[Mapping[str, tuple[IRI, ...]]] = MappingProxyType({
 """The refinements that an algorithm requires in addition to those of its method."""
 
 ACTION_NEEDS: Final[Mapping[IRI, tuple[tuple[IRI, ...], ...]]] = MappingProxyType({
-    IRI(SMALTI + "train"): (_one_of("recipe"), _one_of("labelColumn")),
+    IRI(SMALTI + "train"): (_one_of("recipe"), _one_of("labelColumn", "syntheticRecords")),
     IRI(SMALTI + "audit"): (
         _one_of("attack"),
         _one_of("attackAdvantage", "attackPrecision", "truePositiveRate", "epsilonLowerBound"),

@@ -3,13 +3,13 @@
 from smalti.errors import PlanError, SmaltiError
 from smalti.policy.decide.decision import Fact
 from smalti.policy.decide.transformations import whole
-from smalti.policy.model.model import Anonymization, Bound, Operator
+from smalti.policy.model.model import Anonymization, Bound, Operator, Training
 
 
 class AskedBounds:
     """Holds what a run asks for against the bounds of its policy; collects problems."""
 
-    def __init__(self, wanted: Anonymization, problems: list[SmaltiError]) -> None:
+    def __init__(self, wanted: Anonymization | Training, problems: list[SmaltiError]) -> None:
         self._where, self._problems = str(wanted.where), problems
 
     def asked(self, name: str, bound: Bound, asked: Fact | None) -> int | None:

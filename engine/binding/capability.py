@@ -69,6 +69,8 @@ class Produced:
     columns: tuple[OutputColumn, ...] = ()
     tables: tuple[OutputTable, ...] = ()
     """Where the output has several; it has no columns of its own then."""
+    holds_records: bool = True
+    """As `OutputTable.holds_records`, of an output that has one table."""
     report: Report
     """For the owners; the driver adds the timings."""
     notices: tuple[Notice, ...] = ()

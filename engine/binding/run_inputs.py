@@ -124,8 +124,8 @@ def look_up_input(
     if version is not None and not version.holds_records:
         raise PlanError(
             str(source.target),
-            "its rows are counts, and no records of respondents: nothing made of them could keep a promise"
-            " about people",
+            "its rows are counts or synthetic, and no records of respondents: nothing made of them could"
+            " keep a promise about people",
             "a table in which each row is a record",
             "name the data that it was made from, if its owners permit that",
         )

@@ -17,6 +17,7 @@ from smalti.engine.losses.certified import (
     least_belief,
     stated_composition,
 )
+from smalti.engine.losses.public_tables import read_table
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.perturbation.images import Steps, fits
 from smalti.engine.perturbation.mechanisms import ROUNDING, is_within, keeps_to_its_share, loss_of
@@ -27,7 +28,7 @@ from smalti.engine.perturbation.plan import (
     PerturbedNumber,
 )
 from smalti.engine.perturbation.shares import float_below
-from smalti.engine.perturbation.table import read_table, steps_of
+from smalti.engine.perturbation.table import steps_of
 from smalti.engine.plan.files import PublishedFile
 from smalti.errors import GuaranteeError
 from smalti.transforms.loss.privacy_loss import PrivacyLoss

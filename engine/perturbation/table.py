@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from smalti.engine.losses.units import texts_of_units
 from smalti.engine.perturbation.draw import NoisyColumn
 from smalti.engine.perturbation.images import Steps, encoded, steps_of_images
 from smalti.engine.perturbation.mechanisms import pixelation_of
@@ -23,14 +24,10 @@ from smalti.engine.perturbation.plan import (
     PerturbedNumber,
 )
 from smalti.engine.registry.entries import OutputColumn
-from smalti.engine.tables.reading import ROW, inspect, text_batches
-from smalti.engine.tables.sources import bind
 from smalti.engine.tables.writing import open_writer
 from smalti.policy.model.column_iris import column_iri
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import Integers
-from smalti.transforms.values.decimal_digits import with_places
-from smalti.vocab.terms import IRI
 
 _ROWS: Final = 1 << 17
 _BYTES: Final = 1 << 24
@@ -77,14 +74,7 @@ def written(column: PerturbedNumber, units: Iterable[int]) -> list[str]:
         column: says bounds and unit.
         units: above its lower bound.
     """
-    places = _places(column)
-    origin, step = (int(Fraction(number) * 10**places) for number in (column.lower, column.unit))
-    return [with_places(origin + step * number, places) for number in units]
-
-
-def _places(column: PerturbedNumber) -> int:
-    exponents = (column.lower.as_tuple().exponent, column.unit.as_tuple().exponent)
-    return max(0, *(-exponent for exponent in exponents if isinstance(exponent, int)))
+    return texts_of_units(column.lower, column.unit, units)
 
 
 def steps_of(column: PerturbedColumn, texts: pa.ChunkedArray) -> Steps | None:
@@ -143,16 +133,3 @@ def output_columns(plan: PerturbationPlan) -> tuple[OutputColumn, ...]:
         )
         for column in plan.perturbed
     )
-
-
-def read_table(path: Path) -> pa.Table:
-    """The columns of a CSV or Parquet file, as text; empty is missing.
-
-    Raises:
-        UsageError: there is no such file.
-        DataError: it cannot be read.
-    """
-    source = bind(IRI(path.name), path)
-    contents = inspect(source)
-    read = text_batches(source, contents).read_all().drop_columns([ROW])
-    return read.rename_columns(list(contents.header))

@@ -17,6 +17,7 @@ from smalti.vocab.terms import (
     L_DIVERSITY,
     LOCAL_DIFFERENTIAL_PRIVACY,
     MASKING,
+    SYNTHESIS,
     TRAIN,
 )
 
@@ -30,6 +31,7 @@ class Kind(StrEnum):
     PERTURBATION = "perturbation"
     MASKING = "masking"
     TRAINING = "training"
+    SYNTHESIS = "synthesis"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +40,19 @@ class Entry:
 
     kind: Kind
     room: str
-    """The package whose module `capability` holds it; loaded when it is first used."""
+    """The package that holds it. Kinds that share most of what they do stand in one."""
     plan: str
     """The module and the name of the class of its plans."""
     report: str
     """Likewise the class of its reports."""
     action: IRI
     method: str | None = None
-    """The `mosaicrown:method` that it does; None: each that no other entry of the action does."""
+    """The `mosaicrown:method`, or the way to train, that it does; None: each that no other entry of the
+    action does."""
     algorithm: str | None = None
     """The `smalti:algorithm` of that method that it does; None: each that no other entry does."""
+    capability: str = "capability"
+    """The module of the room that has the object; loaded when it is first used."""
     step: str | None = None
     """The step that only its plans have: by it those are read that were made before plans named their kind.
     None: there are none."""
@@ -120,6 +125,16 @@ TABLE: Final = (
         member="recipe",
         holds_beside_others=True,
     ),
+    Entry(
+        Kind.SYNTHESIS,
+        "smalti.engine.training",
+        "smalti.engine.training.synthesis_plan:SynthesisPlan",
+        "smalti.engine.training.report:TrainingReport",
+        TRAIN,
+        SYNTHESIS,
+        capability="synthesis",
+        holds_beside_others=True,
+    ),
 )
 """All capabilities. Nothing else names their rooms."""
 
@@ -158,10 +173,13 @@ def action_of(kind: Kind) -> IRI:
     return _entry(kind).action
 
 
-def sole_kind_of(action: IRI) -> Kind | None:
-    """What carries out an action by whatever method; None where that depends on the method."""
-    offered = [entry.kind for entry in TABLE if entry.action == action]
-    return offered[0] if len(offered) == 1 else None
+def kind_in_sole_room(action: IRI) -> Kind | None:
+    """A kind that carries out an action, where all that do stand in one room and need the same libraries.
+
+    None where the room depends on the method.
+    """
+    offered = [entry for entry in TABLE if entry.action == action]
+    return offered[0].kind if len({entry.room for entry in offered}) == 1 else None
 
 
 def kind_by_step(steps: Collection[str]) -> Kind:
@@ -201,7 +219,8 @@ def promises_nothing(kind: Kind) -> bool:
 
 def capability_module(kind: Kind) -> ModuleType:
     """The module that holds the capability of a kind."""
-    return import_module(f"{_entry(kind).room}.capability")
+    entry = _entry(kind)
+    return import_module(f"{entry.room}.{entry.capability}")
 
 
 def plan_class(kind: Kind) -> type[Any]:

@@ -124,8 +124,8 @@ class OutputTable:
     digest: str
     """Of its content, whatever its format."""
     holds_records: bool = True
-    """Whether each row is a record of a respondent; False: rows are counts, of which nothing can be made
-    under a promise about people."""
+    """Whether each row is a record of a respondent; False: rows are counts or synthetic, of which nothing
+    can be made under a promise about people."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Whether a run is still permitted when it is recorded: what owners take back meanwhile counts."""
 
+from smalti.engine.plan.kinds import action_of
 from smalti.engine.plan.known_columns import NO_COLUMNS, known_columns, known_spelling
-from smalti.engine.plan.plan import ModelFormat
+from smalti.engine.plan.recorded import recorded_kind
 from smalti.engine.registry.authority import decide_as, prohibitions_on
 from smalti.engine.registry.entries import NewVersion, Permitted
 from smalti.engine.registry.joinable import check_combined
@@ -11,7 +12,6 @@ from smalti.engine.registry.submissions import Submission
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.decide.decision import Grant, Reason, Request
 from smalti.policy.model.meaning import grant_digest
-from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
 
@@ -112,7 +112,7 @@ def _names_existing_columns(registry: Registry, record: NewVersion, table: IRI, 
 def _request_of(record: NewVersion) -> Request:
     return Request(
         party=record.party,
-        action=terms.TRAIN if record.format in set(ModelFormat) else terms.ANONYMIZE,
+        action=action_of(recorded_kind(record.plan)),
         targets=tuple(source.iri for source in record.inputs),
         purpose=record.purpose,
         rule=record.rule_uid,

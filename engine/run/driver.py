@@ -164,6 +164,7 @@ def _recorded(
         report,
         produced.tables,
     )
+    record = replace(record, holds_records=produced.holds_records)
     if combined is not None:
         record = replace(
             record,

@@ -11,7 +11,7 @@ from smalti.engine.binding.population import population_of, prohibited_populatio
 from smalti.engine.binding.run_inputs import Granted, granted_by
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.withheld_columns import declared_columns
-from smalti.engine.plan.kinds import action_of, granted_kind, sole_kind_of
+from smalti.engine.plan.kinds import action_of, granted_kind, kind_in_sole_room
 from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.registry.authority import decide, deny_afterwards
 from smalti.engine.registry.registry import Registry
@@ -123,7 +123,7 @@ def described_columns(request: RunRequest) -> KnownColumns:
 def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> Decision:
     check_target(request)
     action = _action(request)
-    if (kind := sole_kind_of(action)) is not None:
+    if (kind := kind_in_sole_room(action)) is not None:
         capability_of(kind).check_installed()  # before a decision says that it may be done
     asked = Request(
         party=request.asker,

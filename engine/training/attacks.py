@@ -17,10 +17,12 @@ WITH_SHADOWS: Final = frozenset(attack.name for attack in TABLE if attack.shadow
 WITH_POOL: Final = frozenset(attack.name for attack in TABLE if attack.shadows is Shadows.POOL)
 """Those whose shadow models need records that the target was not trained on."""
 
+_OF_SINGLE_RECORDS: Final = frozenset(
+    {"attackAdvantage", "attackPrecision", "truePositiveRate", "epsilonLowerBound"}
+)
 FIGURES: Final[Mapping[Family, frozenset[str]]] = MappingProxyType({
-    Family.RECORDS: frozenset(
-        {"attackAdvantage", "attackPrecision", "truePositiveRate", "epsilonLowerBound"}
-    ),
+    Family.RECORDS: _OF_SINGLE_RECORDS,
+    Family.SAMPLES: _OF_SINGLE_RECORDS,
     Family.REPEATED: frozenset({"attackAdvantage", "attackPrecision"}),
     Family.IDENTIFIABILITY: frozenset({"attackAdvantage", "epsilonLowerBound"}),
     Family.INVERSION: frozenset({"attackAdvantage"}),
@@ -28,6 +30,8 @@ FIGURES: Final[Mapping[Family, frozenset[str]]] = MappingProxyType({
 """What each is bounded by. An attack of M records decides for the M highest scores, so it has no other rate
 of false positives; and sets of M records tell nothing about the loss of one."""
 
+SINGLE: Final = (Family.RECORDS, Family.SAMPLES)
+"""The families whose attacks score single records, each by itself."""
 SET_SIZE: Final = 100
 """M of single and set membership (D5.2, section 4.4)."""
 TRAININGS: Final = 400

@@ -22,6 +22,7 @@ from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.registry.attempts import error_of_attempt
 from smalti.engine.training.attacks import (
     SET_SIZE,
+    SINGLE,
     TRAININGS,
     WITH_SHADOWS,
     family_of,
@@ -128,7 +129,7 @@ def never_met(audit: Audit) -> tuple[FigureBound, ...]:
 
 def never_exceeded(audit: Audit, delta: float) -> tuple[FigureBound, ...]:
     """The lower bounds on epsilon that no attack on records exceeds with any number of them."""
-    if not of_family(audit.attacks, Family.RECORDS):
+    if not of_family(audit.attacks, *SINGLE):
         return ()
     level = of_two(float(1 - error_of_attempt(audit.confidence, 1)))
     bounds = [bound for bound in audit.bounds if bound.figure == "epsilonLowerBound"]
@@ -144,7 +145,7 @@ def records_needed(audit: Audit, part: Fraction, delta: float) -> tuple[str, ...
         part: the probability of a respondent to be trained on.
         delta: of lower bounds on epsilon.
     """
-    single, many = (of_family(audit.attacks, family) for family in (Family.RECORDS, Family.REPEATED))
+    single, many = of_family(audit.attacks, *SINGLE), of_family(audit.attacks, Family.REPEATED)
     lines = [line for bound in audit.bounds for line in _needed_for(audit, bound, part, delta) if single]
     lines += [
         _needed_for_many(name, bound, audit.confidence, part)
@@ -273,9 +274,9 @@ def _can_be_met(attack: str, bound: FigureBound, size: Size, error: Fraction) ->
     """Whether a bound on a figure of this attack is decided, and could be met."""
     confidence, family = float(1 - error), family_of(attack)
     match family:
-        case Family.RECORDS if bound.figure == "epsilonLowerBound":
+        case Family.RECORDS | Family.SAMPLES if bound.figure == "epsilonLowerBound":
             return _is_decided(attack, float(bound.most), size, confidence)
-        case Family.RECORDS:
+        case Family.RECORDS | Family.SAMPLES:
             return is_attainable(bound, size.audited, error)
         case Family.REPEATED:
             attacks = max(1, size.audited // SET_SIZE)

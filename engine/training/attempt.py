@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 import numpy as np
@@ -26,7 +26,6 @@ from smalti.engine.binding.run_record import (
     published_files,
 )
 from smalti.engine.binding.run_request import Watch
-from smalti.engine.losses.charging import memberships_said
 from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.serialize import plan_digest
 from smalti.engine.registry.attempts import (
@@ -35,18 +34,26 @@ from smalti.engine.registry.attempts import (
     AttemptState,
     check_computable,
     error_of_attempt,
-    to_record,
 )
 from smalti.engine.registry.budget import Charge
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.reading import Contents, file_digest
 from smalti.engine.training.attainable import check_attainable, delta_of
 from smalti.engine.training.checkpoint import Begun, Checkpoint, LearnedFrom
+from smalti.engine.training.counting import (
+    DIVERGED,
+    NOT_MET,
+    UnderWay,
+    Verdict,
+    begin_attempt,
+    ended,
+    next_attempt,
+)
 from smalti.engine.training.divergence import ConvergingTrainer, DivergedError, has_diverged
 from smalti.engine.training.duties import check_trainings
 from smalti.engine.training.examine import Examination, prepare
 from smalti.engine.training.explain import notices_in
-from smalti.engine.training.figures import AuditFigures, figures_from_json, figures_to_json, verdict
+from smalti.engine.training.figures import AuditFigures, figures_from_json, verdict
 from smalti.engine.training.inputs import header_of
 from smalti.engine.training.plan import TrainingPlan
 from smalti.engine.training.recipes import architecture_of, hyperparameters_of
@@ -78,17 +85,6 @@ class Ready:
         return replace(
             self, run_input=replace(self.run_input, at=at), report=replace(self.report, withdrawn_at=at)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    """What is said of a model, and what from."""
-
-    state: AttemptState
-    """One of those that are judged."""
-    figures: AuditFigures | None = None
-    reason: AttemptReason | None = None
-    """Why there are none."""
 
 
 def is_taken(under: RunUnder, ready: Ready, begun: Begun) -> bool:
@@ -134,9 +130,9 @@ def attempted(under: RunUnder, ready: Ready, kept: Checkpoint) -> Produced | Rea
     """Train a model and judge it, after the charge."""
     seed = secrets.randbits(128)
     if ready.plan.train.private is None:
-        _check(ready, seed, _next_attempt(under, ready.plan))
+        _check(ready, seed, next_attempt(under, ready.plan))
     begun = Begun(under.stage.run, ready.run_input.at, ready.learned_from, seed)
-    return _audited(under, ready, kept, begun, _number(under, ready), None)
+    return _audited(under, ready, kept, begun, begin_attempt(under, ready.plan, ready.contents), None)
 
 
 def taken_up(
@@ -182,38 +178,6 @@ def description_of(plan: TrainingPlan) -> Description:
     return Description(architecture_of(plan), hyperparameters_of(plan), Origin.SYSTEM)
 
 
-def _number(under: RunUnder, ready: Ready) -> int:
-    """The number of the attempt, which is written down where an audit is due; otherwise 1."""
-    plan = ready.plan
-    if plan.audit is None:
-        return 1
-    request = under.request
-    attempt = Attempt(
-        run=under.stage.run,
-        target=request.target,
-        output=plan.write.output,
-        policy_uid=request.document.policy.uid,
-        rule_uid=under.granted.permission.uid,
-        party=request.asker,
-        bound_by=request.submitter,
-        plan_digest=plan_digest(plan),
-        number=0,
-        inputs=tuple(input_hmac(under.registry, digest) for digest in ready.contents.telling_digests),
-        begun_at=datetime.now(UTC),
-    )
-    memberships = memberships_said(request)
-    return under.registry.trainings.begin(attempt, memberships, said_by=request.document.issuer).number
-
-
-def _next_attempt(under: RunUnder, plan: TrainingPlan) -> int:
-    """The number that an attempt would have now, by the target's name; or a lower one.
-
-    Attempts under other names of the same data are counted when the attempt begins.
-    """
-    attempts = under.registry.trainings.about(plan.read.target)
-    return 1 + sum(attempt.target == plan.read.target for attempt in attempts)
-
-
 def _check_attempt(plan: TrainingPlan, attempt: int) -> None:
     """Raise PlanError where no limit of this attempt can be computed, or none decides on any data."""
     if plan.audit is not None:
@@ -227,7 +191,7 @@ def check_next_attempt(under: RunUnder, plan: TrainingPlan) -> None:
     Raises:
         PlanError: so it is.
     """
-    _check_attempt(plan, _next_attempt(under, plan))
+    _check_attempt(plan, next_attempt(under, plan))
 
 
 def _examination(ready: Ready, seed: int, attempt: int) -> Examination | None:
@@ -300,27 +264,18 @@ def _trained(ready: Ready, begun: Begun, number: int, phase: Phase) -> TrainedMo
     return model
 
 
-def _judged(ready: Ready, begun: Begun, number: int, model: TrainedModel, phase: Phase) -> _Verdict:
+def _judged(ready: Ready, begun: Begun, number: int, model: TrainedModel, phase: Phase) -> Verdict:
     """Examine the model, where that is due."""
     examination = _examination(ready, begun.seed, number)
     if examination is None:
-        return _Verdict(AttemptState.MET)
+        return Verdict(AttemptState.MET)
     figures = examination.figures(model, number, phase)
     decided = verdict(figures, examination.audit.bounds)
-    return _Verdict(decided.state, replace(figures, reasons=decided.reasons))
-
-
-class _Attempt:
-    """An attempt under way."""
-
-    def __init__(self) -> None:
-        self.verdict: _Verdict | None = None
-        self.reason: AttemptReason | None = None
-        """Why it came to no figures."""
+    return Verdict(decided.state, replace(figures, reasons=decided.reasons))
 
 
 @contextmanager
-def _too_little(plan: TrainingPlan, attempt: _Attempt) -> Iterator[None]:
+def _too_little(plan: TrainingPlan, attempt: UnderWay) -> Iterator[None]:
     """Of a private training, that its data is too little for its audit is told to nobody who asks."""
     try:
         yield
@@ -328,11 +283,11 @@ def _too_little(plan: TrainingPlan, attempt: _Attempt) -> Iterator[None]:
         attempt.reason = AttemptReason.TOO_LITTLE
         if plan.train.private is None or plan.audit is None:
             raise
-        attempt.verdict = _Verdict(AttemptState.INCONCLUSIVE, reason=attempt.reason)
+        attempt.verdict = Verdict(AttemptState.INCONCLUSIVE, reason=attempt.reason)
 
 
 @contextmanager
-def _diverged(plan: TrainingPlan, attempt: _Attempt) -> Iterator[None]:
+def _diverged(plan: TrainingPlan, attempt: UnderWay) -> Iterator[None]:
     """A private training that diverged has been charged: it ends as one that did not pass."""
     try:
         yield
@@ -340,38 +295,19 @@ def _diverged(plan: TrainingPlan, attempt: _Attempt) -> Iterator[None]:
         attempt.reason = error.reason
         if plan.train.private is None:
             raise
-        attempt.verdict = _Verdict(AttemptState.INCONCLUSIVE, reason=error.reason)
+        attempt.verdict = Verdict(AttemptState.INCONCLUSIVE, reason=error.reason)
 
 
 @contextmanager
-def _ended(under: RunUnder, plan: TrainingPlan, kept: Checkpoint, begun: Begun) -> Iterator[_Attempt]:
-    """Write down what became of an attempt, and remove a refused model; no verdict is taken back."""
-    attempt, ended = _Attempt(), AttemptState.FAILED
+def _ended(under: RunUnder, plan: TrainingPlan, kept: Checkpoint, begun: Begun) -> Iterator[UnderWay]:
+    """As `counting.ended`; a refused model is removed."""
+    attempt = UnderWay()
     try:
-        yield attempt
-    except (KeyboardInterrupt, SystemExit):
-        ended = AttemptState.STOPPED
-        raise
+        with ended(under, plan, begun.run) as attempt:
+            yield attempt
     finally:
-        try:
-            if plan.audit is not None:
-                final = attempt.verdict or _Verdict(ended, reason=attempt.reason)
-                text = "" if final.figures is None else figures_to_json(final.figures)
-                under.registry.trainings.end(begun.run, final.state, to_record(text, final.reason))
-        finally:
-            if attempt.verdict is not None and attempt.verdict.state is not AttemptState.MET:
-                kept.forget()
-
-
-_NOT_MET: Final = (
-    "the training did not pass the audit that the permission requires; the owner of the data can see why"
-    " (`smalti audit report`)"
-)
-_DIVERGED: Final = (
-    "the training diverged: the weights are not finite, or give no confidences. Nothing was registered, but"
-    " the training was charged. A recipe with a smaller learning rate, a smaller clipping"
-    " norm or less noise may help"
-)
+        if attempt.verdict is not None and attempt.verdict.state is not AttemptState.MET:
+            kept.forget()
 
 
 def _not_met(under: RunUnder, reason: AttemptReason | None = None) -> Reason:
@@ -380,7 +316,7 @@ def _not_met(under: RunUnder, reason: AttemptReason | None = None) -> Reason:
     That is the owner's to know, and so is what was found out about the data. That the released model itself
     diverged is not: it follows from the weights, which were charged.
     """
-    text = _DIVERGED if reason is AttemptReason.DIVERGED else _NOT_MET
+    text = DIVERGED if reason is AttemptReason.DIVERGED else NOT_MET
     return Reason(text, under.request.document.policy.uid, under.granted.permission.uid)
 
 

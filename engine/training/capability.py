@@ -126,7 +126,7 @@ class Training(Capability[TrainingPlan, "TrainingRecords"]):
             return check
         # Last, since the accountant takes a while.
         plan = published.recorded_plan(published.version, TrainingPlan)
-        return check + check_noise(published.certificate, plan)
+        return check + check_noise(published.certificate, plan.train.private, plan.train.loss)
 
     def exact(
         self, under: RunUnder, compiled: Compiled[TrainingPlan], table: StagedTable

@@ -69,9 +69,9 @@ def compile_training(
     wanted = permission.training
     if wanted is None or permission.output is None:
         raise InternalError("a permission without a training reached its compiler")
-    _refuse_unimplemented(permission)
-    _refuse_output(source, circumstances)
-    compiler = _Compiler(wanted, source, table, circumstances)
+    refuse_unimplemented(permission)
+    refuse_output(source, circumstances)
+    compiler = TrainingColumns(wanted, source, table, circumstances)
     respondent = compiler.respondents(circumstances, "a model learns one row of each")
     label = compiler.label()
     features = compiler.features()
@@ -122,7 +122,7 @@ def compile_training(
     )
 
 
-def _refuse_unimplemented(permission: Permission) -> None:
+def refuse_unimplemented(permission: Permission) -> None:
     """Refuse all words that training does not implement: no request of a policy is ignored."""
     rules = (permission, *(duty for duty in permission.duties if duty.audit is not None))
     words = [word for rule in rules for word in unimplemented_refinements(rule)]
@@ -133,7 +133,7 @@ def _refuse_unimplemented(permission: Permission) -> None:
     ])  # fmt: skip
 
 
-def _refuse_output(source: Source, circumstances: Circumstances) -> None:
+def refuse_output(source: Source, circumstances: Circumstances) -> None:
     """Refuse an output as what is learned from, whatever else is wrong.
 
     One respondent more can change many of its rows, and noise that covers one row covers nothing of that.
@@ -151,15 +151,14 @@ def _refuse_output(source: Source, circumstances: Circumstances) -> None:
         )
 
 
-class _Compiler(OneRowColumns[Training]):
-    """Binds columns to features, and collects problems."""
+class TrainingColumns(OneRowColumns[Training]):
+    """Binds columns to features of models that predict or give records, and collects problems."""
 
     def __init__(
         self, wanted: Training, source: Source, table: StagedTable, circumstances: Circumstances
     ) -> None:
-        named = (wanted.label_column, *wanted.identifiers)
-        super().__init__(wanted, source, table, circumstances.respondents, named)
-        self._circumstances = circumstances
+        label = () if wanted.label_column is None else (wanted.label_column,)
+        super().__init__(wanted, source, table, circumstances.respondents, (*label, *wanted.identifiers))
         self.check_names()
         if circumstances.rows:
             self.problem(
@@ -186,14 +185,15 @@ class _Compiler(OneRowColumns[Training]):
 
     def label(self) -> CategoryFeature | None:
         """The column that the model predicts; None after a problem."""
-        name = self.name(self.wanted.label_column)
-        if name is None:
+        column = self.wanted.label_column
+        name = None if column is None else self.name(column)
+        if column is None or name is None:
             return None
         described = self.source.description.column(name)
         self._check_public(described)
         if not described.values or len(described.values) < 2:
             self.problem(
-                self.source.description.source or str(self.wanted.label_column.where),
+                self.source.description.source or str(column.where),
                 f"the column `{name}` has no public classes",
                 "at least two public values (`csvw-eo:keyValues`)",
                 "state them in the data's description",
@@ -203,7 +203,8 @@ class _Compiler(OneRowColumns[Training]):
 
     def features(self) -> tuple[Feature, ...]:
         """Every column that is not dropped, not predicted and does not identify respondents."""
-        left_out = {self.name(column) for column in (*self.wanted.identifiers, self.wanted.label_column)}
+        named = (*self.wanted.identifiers, self.wanted.label_column)
+        left_out = {self.name(column) for column in named if column is not None}
         if isinstance(self.declared, RespondentColumn):
             left_out.add(self.declared.column)
         bound = [self._feature(name) for name in self.table.contents.header if name not in left_out]

@@ -44,7 +44,7 @@ class TrainingExplanation:
 def explain_training(plan: TrainingPlan) -> TrainingExplanation:
     """What a plan does, in words; says nothing that is not in the plan."""
     guarantee = guarantee_of(plan)
-    shown = [(feature.column, _seen(feature)) for feature in plan.train.features]
+    shown = [(feature.column, seen(feature)) for feature in plan.train.features]
     return TrainingExplanation(
         plan_digest(plan),
         (*shown, (plan.train.label.column, f"predicted: one of {plan.train.classes} public classes")),
@@ -59,7 +59,8 @@ def explain_training(plan: TrainingPlan) -> TrainingExplanation:
     )
 
 
-def _seen(feature: Feature) -> str:
+def seen(feature: Feature) -> str:
+    """What a model sees of a column."""
     if isinstance(feature, CategoryFeature):
         values = f"one of {len(feature.values)} public values"
         if feature.has_missing:
@@ -81,10 +82,11 @@ def _training(plan: TrainingPlan) -> str:
         f" random part of the respondents (each with"
         f" probability {train.part}); the others are held out"
     )
-    return text if train.private is None else f"{text}; {_noise(train.private)}"
+    return text if train.private is None else f"{text}; {noise_in_words(train.private)}"
 
 
-def _noise(private: PrivateSteps) -> str:
+def noise_in_words(private: PrivateSteps) -> str:
+    """How much noise is added, and to what."""
     return (
         f"gradients clipped to {private.clipping_norm}, with noise of {private.noise_multiplier} times that"
         f" on their sum, in {private.steps} steps that sample each record with probability"
@@ -96,16 +98,21 @@ def _audit(plan: TrainingPlan) -> tuple[str, ...]:
     audit = plan.audit
     if audit is None:
         return ()
+    return (
+        *_tried(plan, audit),
+        *records_needed(audit, Fraction(plan.train.part), delta_of(plan.train.loss)),
+        *bounds_in_words(audit),
+    )
+
+
+def bounds_in_words(audit: Audit) -> tuple[str, ...]:
+    """What must not be exceeded, and how surely."""
     bounds = [
         f"{bound.figure} at most {bound.most}"
         + (f" at a false positive rate of {bound.false_positive_rate}" if bound.false_positive_rate else "")
         for bound in audit.bounds
     ]
-    return (
-        *_tried(plan, audit),
-        *records_needed(audit, Fraction(plan.train.part), delta_of(plan.train.loss)),
-        *(f"{bound}, at a confidence of {audit.confidence} over all attempts" for bound in bounds),
-    )
+    return tuple(f"{bound}, at a confidence of {audit.confidence} over all attempts" for bound in bounds)
 
 
 def _tried(plan: TrainingPlan, audit: Audit) -> list[str]:

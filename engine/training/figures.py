@@ -73,10 +73,10 @@ class AuditFigures:
     error: str
     """The probability that a limit of this attempt is on the wrong side, as a fraction."""
     shadows: int
-    test_accuracy: float
-    """The share of held-out records whose class the model predicts."""
-    train_accuracy: float
-    """The same, of those that it was trained on."""
+    test_accuracy: float | None
+    """The share of held-out records whose class the model predicts; None where no model predicts any."""
+    train_accuracy: float | None
+    """The same, of those that it was trained on; None exactly where the other is."""
     results: tuple[AttackResult, ...]
     reasons: tuple[str, ...] = ()
     """Why a duty was not met by them (`Verdict.reasons`)."""

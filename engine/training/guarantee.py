@@ -19,8 +19,7 @@ AUDITED: Final = "audited"
 """What the model of protection is called where training itself promises nothing."""
 
 
-_TERMS: Final[Mapping[str, Json]] = {
-    **LOSS_TERMS,
+TRAINING_TERMS: Final[Mapping[str, Json]] = {
     "recipe": "s:usedRecipe",
     "training": "s:privateTraining",
     "noiseMultiplier": {"@id": "s:usedNoiseMultiplier", "@type": "xsd:decimal"},
@@ -36,6 +35,7 @@ _TERMS: Final[Mapping[str, Json]] = {
     "confidence": {"@id": "s:auditConfidence", "@type": "xsd:decimal"},
     "shadowModels": "s:shadowModels",
 }
+"""Of the certificates of whatever is trained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ModelGuarantee:
     """None where no audit was demanded."""
 
     kind: ClassVar[Kind] = Kind.TRAINING
-    terms: ClassVar[Mapping[str, Json]] = _TERMS
+    terms: ClassVar[Mapping[str, Json]] = {**LOSS_TERMS, **TRAINING_TERMS}
     types: ClassVar[tuple[str, ...]] = ("prov:Entity", "dcat:Resource", "odrl:Asset", "s:Model")
     activity: ClassVar[str] = "s:train"
     published: ClassVar[tuple[PublishedColumn, ...]] = ()
@@ -70,8 +70,8 @@ class ModelGuarantee:
         return {
             "recipe": self.recipe,
             **({} if self.loss is None else loss_to_object(self.loss)),
-            **({} if self.steps is None else {"training": _steps(self.steps)}),
-            **({} if self.examined is None else {"audit": _examined(self.examined)}),
+            **({} if self.steps is None else {"training": steps_to_object(self.steps)}),
+            **({} if self.examined is None else {"audit": audit_to_object(self.examined)}),
         }
 
 
@@ -88,10 +88,11 @@ def guarantee_of(plan: TrainingPlan) -> ModelGuarantee:
     )
 
 
-_NEIGHBORS: Final = {
+NEIGHBORS: Final = {
     NeighboringRelation.ADD_OR_REMOVE_ONE: "whether one respondent is in the data",
     NeighboringRelation.CHANGE_ONE: "what one respondent's row says",
 }
+"""What the loss of a training is about, in words."""
 
 
 def describe(guarantee: ModelGuarantee) -> str:
@@ -100,7 +101,7 @@ def describe(guarantee: ModelGuarantee) -> str:
     if guarantee.loss is not None and guarantee.steps is not None:
         delta = f", but for a chance of {guarantee.loss.delta}" if guarantee.loss.delta else ""
         parts.append(
-            f"{_NEIGHBORS[guarantee.steps.neighbors]} changes the chance of any model by a factor of at"
+            f"{NEIGHBORS[guarantee.steps.neighbors]} changes the chance of any model by a factor of at"
             f" most e^{guarantee.loss.epsilon}{delta}: {describe_loss(guarantee.loss)}"
         )
     if guarantee.examined is not None:
@@ -118,7 +119,7 @@ def _audit(examined: Audit) -> str:
         if of_family(examined.attacks, Family.IDENTIFIABILITY)
         else ""
     )
-    bounds = ", ".join(_bound(bound) for bound in examined.bounds)
+    bounds = ", ".join(bound_in_words(bound) for bound in examined.bounds)
     return (
         f"{tried} tried{shadows}; {'it' if alone else 'each'} found a leak that was planted in another"
         f" model (half of its records memorised{noise}), and on this one stayed within {bounds}, with a"
@@ -126,7 +127,8 @@ def _audit(examined: Audit) -> str:
     )
 
 
-def _bound(bound: FigureBound) -> str:
+def bound_in_words(bound: FigureBound) -> str:
+    """A figure with what it stays within."""
     if bound.figure == "epsilonLowerBound":
         return f"a lower bound of epsilon of {bound.most} (no greater one was found)"
     rate = (
@@ -183,7 +185,8 @@ def limits(guarantee: ModelGuarantee) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _steps(steps: PrivateSteps) -> Json:
+def steps_to_object(steps: PrivateSteps) -> Json:
+    """The noise of a training in the words of a certificate."""
     return {
         "noiseMultiplier": format(steps.noise_multiplier, "f"),
         "clippingNorm": format(steps.clipping_norm, "f"),
@@ -193,7 +196,8 @@ def _steps(steps: PrivateSteps) -> Json:
     }
 
 
-def _examined(examined: Audit) -> Json:
+def audit_to_object(examined: Audit) -> Json:
+    """An audit in the words of a certificate."""
     return {
         "attacks": examined.attacks,
         "bounds": [
@@ -214,24 +218,31 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ModelGuarantee:
     """The guarantee in a certificate of a model that its schema has accepted."""
     loss = steps = examined = None
     if "training" in promised:
-        loss = loss_from_object(promised)
-        training = promised["training"]
-        steps = PrivateSteps(
-            Decimal(training["noiseMultiplier"]),
-            Decimal(training["clippingNorm"]),
-            Decimal(training["samplingRate"]),
-            training["steps"],
-            NeighboringRelation(training["neighbors"]),
-        )
+        loss, steps = loss_from_object(promised), steps_from_object(promised["training"])
     if "audit" in promised:
-        audit = promised["audit"]
-        examined = Audit(
-            tuple(audit["attacks"]),
-            tuple(_stated_bound(bound) for bound in audit["bounds"]),
-            Decimal(audit["confidence"]),
-            audit["shadowModels"],
-        )
+        examined = audit_from_object(promised["audit"])
     return ModelGuarantee(promised["model"], promised["recipe"], loss, steps, examined)
+
+
+def steps_from_object(training: Mapping[str, Any]) -> PrivateSteps:
+    """The inverse of `steps_to_object`, of what the certificate's schema has accepted."""
+    return PrivateSteps(
+        Decimal(training["noiseMultiplier"]),
+        Decimal(training["clippingNorm"]),
+        Decimal(training["samplingRate"]),
+        training["steps"],
+        NeighboringRelation(training["neighbors"]),
+    )
+
+
+def audit_from_object(audit: Mapping[str, Any]) -> Audit:
+    """The inverse of `audit_to_object`, of what the certificate's schema has accepted."""
+    return Audit(
+        tuple(audit["attacks"]),
+        tuple(_stated_bound(bound) for bound in audit["bounds"]),
+        Decimal(audit["confidence"]),
+        audit["shadowModels"],
+    )
 
 
 def _stated_bound(stated: Mapping[str, Any]) -> FigureBound:

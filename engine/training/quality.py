@@ -96,11 +96,17 @@ def _measured(figures: AuditFigures) -> dict[str, Any]:
     return {
         "errorProbability": figures.error,
         "shadowModels": figures.shadows,
-        "trainAccuracy": figures.train_accuracy,
-        "testAccuracy": figures.test_accuracy,
+        **_accuracies(figures),
         "results": [_result(result) for result in figures.results],
         **({"dct:description": list(figures.reasons)} if figures.reasons else {}),
     }
+
+
+def _accuracies(figures: AuditFigures) -> dict[str, Any]:
+    """Of a model that predicts; none of synthetic records."""
+    if figures.test_accuracy is None:
+        return {}
+    return {"trainAccuracy": figures.train_accuracy, "testAccuracy": figures.test_accuracy}
 
 
 def _result(result: AttackResult) -> dict[str, Any]:

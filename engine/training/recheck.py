@@ -5,7 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from smalti.engine.binding.checks import ReleaseCheck
 from smalti.engine.binding.stated import Stated
@@ -19,10 +19,10 @@ from smalti.engine.losses.certified import (
     least_belief,
 )
 from smalti.engine.plan.files import Composition
+from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.losses import PlannedLoss, StatedLoss
 from smalti.engine.registry.budget import EpsilonDelta, compose
-from smalti.engine.training.guarantee import ModelGuarantee
-from smalti.engine.training.plan import PrivateSteps, TrainingPlan
+from smalti.engine.training.plan import PrivateSteps
 from smalti.errors import BackendError
 from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -38,7 +38,19 @@ _MOST_LOSS: Final = 200.0
 _ACCOUNT: Final = ("that the stated loss matches the stated noise",)
 
 
-def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck:
+class Trained(AnyGuarantee, Protocol):
+    """What is promised of a model or of its records."""
+
+    @property
+    def loss(self) -> StatedLoss | None: ...
+    @property
+    def steps(self) -> PrivateSteps | None: ...
+
+
+G = TypeVar("G", bound=Trained)
+
+
+def check_sentences(place: Path, stated: Stated[G], attested: str = AS_STATED) -> ReleaseCheck:
     """Check the sentences, the composition and the loss of a certificate by its figures.
 
     The loss is compared with that of the stated noise where the accountant is here.
@@ -46,20 +58,21 @@ def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck
     Args:
         place: of the certificate, for messages.
         stated: in it.
+        attested: what nobody can see in it.
 
     Raises:
         GuaranteeError: they contradict each other; no value is named.
     """
     promised = stated.guarantee
     check_own_sentences(place, stated)
-    attested = [AS_STATED]
+    trusted = [attested]
     seen = ReleaseCheck((), ())
     if promised.loss is not None and promised.steps is not None and stated.composition is not None:
         _check_together(place, promised.loss, promised.steps, stated.composition)
-        attested += attested_of(stated.composition)
+        trusted += attested_of(stated.composition)
         is_accounted = _account(place, promised.steps, promised.loss) is not None
         seen = ReleaseCheck(_ACCOUNT, ()) if is_accounted else ReleaseCheck((), _ACCOUNT)
-    return ReleaseCheck((SENTENCES,), tuple(attested)) + seen
+    return ReleaseCheck((SENTENCES,), tuple(trusted)) + seen
 
 
 def _check_together(place: Path, loss: StatedLoss, steps: PrivateSteps, composition: Composition) -> None:
@@ -87,13 +100,12 @@ def _gaussian(place: Path, steps: PrivateSteps, delta: Decimal) -> tuple[Privacy
     return PrivacyLoss(mu_squared=Fraction(planned.mu_squared)), Fraction(planned.selection_delta)
 
 
-def check_noise(place: Path, plan: TrainingPlan) -> ReleaseCheck:
+def check_noise(place: Path, private: PrivateSteps | None, loss: PlannedLoss | None) -> ReleaseCheck:
     """Check that a plan states no less than its noise loses, where the accountant is installed.
 
     Raises:
         GuaranteeError: it states less; no value is named.
     """
-    private, loss = plan.train.private, plan.train.loss
     if private is None or loss is None:
         return ReleaseCheck((), ())
     accounted = _account(place, private, loss)

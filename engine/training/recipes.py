@@ -1,8 +1,9 @@
 """The network of a plan, as the back end of training takes it."""
 
 from decimal import Decimal
+from typing import Protocol
 
-from smalti.engine.training.plan import Network, TrainingPlan
+from smalti.engine.training.plan import Network, PrivateSteps, TrainingPlan
 from smalti.errors import InternalError
 from smalti.transforms.learning.architecture import Activation, Architecture
 from smalti.transforms.learning.hyperparameters import Hyperparameters, Optimizer, PrivateTraining
@@ -21,17 +22,31 @@ def architecture_of(plan: TrainingPlan) -> Architecture:
     )
 
 
+class Trainable(Protocol):
+    """A network of a plan, as far as it is about its training."""
+
+    @property
+    def optimizer(self) -> str: ...
+    @property
+    def learning_rate(self) -> Decimal: ...
+    @property
+    def batch_size(self) -> int: ...
+
+
 def hyperparameters_of(plan: TrainingPlan) -> Hyperparameters:
-    """How it is trained; with the noise that the plan states."""
-    private = plan.train.private
+    """How the network of a plan is trained; with the noise that the plan states."""
+    return training_of(plan.train.network, plan.train.epochs, plan.train.private)
+
+
+def training_of(network: Trainable, epochs: int, private: PrivateSteps | None) -> Hyperparameters:
+    """How a network is trained, with the noise that its plan states."""
     private_training = None
     if private is not None:
         private_training = PrivateTraining(
             float(private.noise_multiplier), float(private.clipping_norm), float(private.sampling_rate)
         )
-    network = plan.train.network
     hyperparameters = Hyperparameters(
-        plan.train.epochs,
+        epochs,
         network.batch_size,
         float(network.learning_rate),
         Optimizer(network.optimizer),

@@ -44,7 +44,7 @@ def training_records(plan: TrainingPlan, table: StagedTable) -> TrainingRecords:
         BackendError: the machine. Nothing about the values is ever raised.
     """
     columns: tuple[Feature, ...] = (*plan.train.features, plan.train.label)
-    reports = coded_reports(plan.read, [_coded(feature) for feature in columns], table)
+    reports = coded_reports(plan.read, [coded(feature) for feature in columns], table)
     codes = [np.repeat(column, reports.respondents) for column in reports.codes]
     features = [shown(feature, code) for feature, code in zip(columns[:-1], codes[:-1], strict=True)]
     return TrainingRecords(np.concatenate(features, axis=1), codes[-1])
@@ -55,7 +55,8 @@ def grid_of(feature: NumberFeature) -> Grid:
     return Grid(Bounds(Fraction(feature.lower), Fraction(feature.upper)), Fraction(feature.unit))
 
 
-def _coded(feature: Feature) -> Coded:
+def coded(feature: Feature) -> Coded:
+    """How the texts of a column are read."""
     if isinstance(feature, CategoryFeature):
         return CodedCategory(feature.column, feature.values, feature.has_missing)
     return CodedNumber(feature.measure, grid_of(feature).middle)

@@ -88,8 +88,8 @@ def column_uses(
 
 
 def _of_training(training: Training) -> ColumnUses:
-    respondent = () if training.respondent is None else (training.respondent,)
-    used = frozenset(normalised_column(column.iri) for column in (training.label_column, *respondent))
+    named = (training.label_column, training.respondent)
+    used = frozenset(normalised_column(column.iri) for column in named if column is not None)
     dropped = frozenset(normalised_column(column.iri) for column in training.identifiers)
     return ColumnUses(used, dropped - used, says_how=True)
 

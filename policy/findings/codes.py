@@ -263,6 +263,12 @@ TABLE: Final = (
         "output name too long",
         "the last part of the output's IRI names its file, and has at most 200 characters.",
     ),
+    Code(
+        "P443",
+        "model or records",
+        "a permission to train publishes a model or synthetic records, and its audits attack what it"
+        " publishes.",
+    ),
     # Warnings and notes
     Code(
         "P501",

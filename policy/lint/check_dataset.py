@@ -218,7 +218,8 @@ class _Checker:
 
     def training(self, training: Training) -> None:
         for reference in (training.label_column, *training.identifiers):
-            self.column(reference)
+            if reference is not None:
+                self.column(reference)
         self.respondent(training)
 
     def anonymization(self, way: Anonymization) -> None:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from smalti.vocab.terms import ANATOMY, ANONYMIZE, IRI, ODRL_PURPOSE, TRAIN
+from smalti.vocab.terms import ANATOMY, ANONYMIZE, IRI, ODRL_PURPOSE, SYNTHESIS, TRAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,16 +247,16 @@ class Anonymization:
 class Training:
     """The refinements of an `smalti:train` action: which model is trained, and how privately.
 
-    The model is the rule's `output`. Where nothing bounds the privacy loss, no noise is added, and the
-    model may keep what it learns. Else training is private (`is_private`), and its noise comes from
-    `noise_multiplier`, from a bound on the loss, or from both: then the noise is exactly that, and must
-    meet the bound.
+    The rule's `output` is the model, or a table of records that it gives (`synthetic_records`). Where
+    nothing bounds the privacy loss, no noise is added, and what is published may hold what was learned.
+    Else training is private (`is_private`), and its noise comes from `noise_multiplier`, from a bound on
+    the loss, or from both: then the noise is exactly that, and must meet the bound.
     """
 
     recipe: str
     """The name of the model to train; whether there is such a recipe is not the policy's business."""
-    label_column: ColumnReference
-    """What the model learns to predict."""
+    label_column: ColumnReference | None
+    """What the model learns to predict; None exactly where synthetic records are published."""
     identifiers: tuple[ColumnReference, ...] = ()
     """Dropped before training (`mosaicrown:identifier`), sorted by IRI; neither label nor respondent is
     needed among them. The model learns from every other column."""
@@ -288,7 +288,14 @@ class Training:
     """Most records of one respondent; None where the document names none, or training is not private."""
     parameters: tuple[Condition, ...] = ()
     """Every other refinement: left operands of ODRL."""
+    synthetic_records: Bound | None = None
+    """How many synthetic records are published in the place of a model (`smalti:syntheticRecords`)."""
     where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def way(self) -> str | None:
+        """As the method of `Permission.how`: None of a model that predicts."""
+        return None if self.synthetic_records is None else SYNTHESIS
 
     @property
     def is_private(self) -> bool:
@@ -450,7 +457,7 @@ class Duty(Rule):
 class Permission(Rule):
     output: IRI | None = None
     """The asset that the action makes (`odrl:output`): present exactly for `anonymize`, and for
-    `smalti:train`, where it is the model."""
+    `smalti:train`, where it is the model or the table of its records."""
     anonymization: Anonymization | None = None
     """Present exactly for `anonymize`."""
     training: Training | None = None
@@ -461,7 +468,7 @@ class Permission(Rule):
     def how(self) -> How | None:
         """The action that it specifies; None: it specifies none."""
         if self.training is not None:
-            return TRAIN, None, None
+            return TRAIN, self.training.way, None
         return None if self.anonymization is None else (ANONYMIZE, *self.anonymization.how)
 
 

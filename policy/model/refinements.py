@@ -48,9 +48,11 @@ def parameters_of(permission: Permission) -> tuple[Condition, ...]:
 
 def training_conditions(training: Training) -> tuple[Condition, ...]:
     """The refinements of training, in the order of descriptions."""
+    label = training.label_column
     conditions = [
         equal(terms.RECIPE, Text(training.recipe)),
-        equal(terms.LABEL_COLUMN, Named(training.label_column.iri)),
+        None if label is None else equal(terms.LABEL_COLUMN, Named(label.iri)),
+        bounded(terms.SYNTHETIC_RECORDS, training.synthetic_records),
         all_columns(terms.IDENTIFIER, training.identifiers),
         respondent_of(training),
         bounded(terms.EPOCHS, training.epochs),

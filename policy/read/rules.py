@@ -37,6 +37,7 @@ from smalti.policy.read.reading_conditions import (
 )
 from smalti.policy.read.training import read_training
 from smalti.policy.read.values import Scope, bare_name, iri_is_good, is_described_here, one_value, values_of
+from smalti.vocab.attacks import OF_SAMPLES, TABLE
 from smalti.vocab.odrl import PARTY_FUNCTIONS
 from smalti.vocab.terms import (
     ACTION,
@@ -96,6 +97,7 @@ def read_permissions(node: Node, reading: Reading) -> tuple[Permission, ...]:
     """The permissions that a node stands for, one for each action; none after an error."""
     parts, ways = _read(node, Kind.PERMISSION, None, reading)
     duties = _duties(node, DUTY, Kind.DUTY, parts, reading)
+    _check_attacked(node, duties, ways, reading.scope)
     if reading.scope.findings.has_errors:
         return ()
     return tuple(
@@ -107,6 +109,26 @@ def read_permissions(node: Node, reading: Reading) -> tuple[Permission, ...]:
         )
         for way in ways
     )  # fmt: skip
+
+
+def _check_attacked(node: Node, duties: tuple[Duty, ...], ways: tuple[_Way, ...], scope: Scope) -> None:
+    """An audit under a permission to train attacks what is published: a model, or synthetic records."""
+    prop, trainings = node.get(DUTY), [way.training for way in ways if way.training is not None]
+    if prop is None or not trainings:
+        return
+    of_records = trainings[0].synthetic_records is not None
+    tried = dict.fromkeys(name for duty in duties if duty.audit for name in duty.audit.attacks)
+    unfit = [name for name in tried if (name in OF_SAMPLES) is not of_records]
+    if unfit:
+        what, other = ("synthetic records", "a model") if of_records else ("a model", "synthetic records")
+        named = " and ".join(map(quoted, unfit))
+        fitting = sorted(attack.name for attack in TABLE if (attack.name in OF_SAMPLES) is of_records)
+        scope.findings.error(
+            "P443",
+            prop.key,
+            f"the permission publishes {what}, and its audit would attack {other}: {named}",
+            f"name {' or '.join(map(quoted, fitting))}",
+        )
 
 
 def read_prohibitions(node: Node, reading: Reading) -> tuple[Prohibition, ...]:
@@ -318,7 +340,7 @@ def _way(action: Action, kind: Kind, parts: _Parts, of: _Parts | None, scope: Sc
 
 _HOW: Final = {
     ANONYMIZE: "refine the action with mosaicrown:method, mosaicrown:k and the columns",
-    TRAIN: "refine the action with smalti:recipe and smalti:labelColumn",
+    TRAIN: "refine the action with smalti:recipe, and smalti:labelColumn or smalti:syntheticRecords",
     AUDIT: "refine the action with smalti:attack and a bound such as smalti:attackAdvantage",
 }
 """The actions whose refinements are read together, and the help where they are missing."""

@@ -1,4 +1,4 @@
-"""The refinements of an `smalti:train` action: the model, and the bounds on its privacy loss."""
+"""The refinements of an `smalti:train` action: the model, or its records, and the bounds on its loss."""
 
 from typing import Final
 
@@ -26,6 +26,7 @@ from smalti.vocab.terms import (
     RESPONDENT,
     ROWS_PER_RESPONDENT,
     SAMPLING_RATE,
+    SYNTHETIC_RECORDS,
     TRAIN,
 )
 
@@ -56,6 +57,7 @@ def read_training(
         prop, refinements, lambda value: read_plain_refinement(value, TRAIN, targets, scope), scope
     )
     _check_label(refinements, scope)
+    _check_published(refinements, scope)
     check_losses(refinements, scope)
     _check_noise_and_bound(refinements, scope)
     _check_delta(refinements, scope)
@@ -73,6 +75,15 @@ def _check_label(refinements: Refinements, scope: Scope) -> None:
         for column in refinements.columns.get(role, ()):
             if column.iri in label:
                 report_two_roles(column, LABEL_COLUMN, role, scope)
+
+
+def _check_published(refinements: Refinements, scope: Scope) -> None:
+    """A model is published, or records of one; a record is not predicted."""
+    label, records = refinements.get(LABEL_COLUMN), refinements.get(SYNTHETIC_RECORDS)
+    if label is not None and records is not None:
+        message = f"{quoted(records.shown)} publishes records, and {quoted(label.shown)} a model"
+        help_ = "keep one of the two: synthetic records have all columns that are not dropped"
+        scope.findings.error("P443", records.place, message, help_)
 
 
 def _check_noise_and_bound(refinements: Refinements, scope: Scope) -> None:
@@ -121,6 +132,7 @@ _FIELDS: Final = frozenset(
     {
         RECIPE,
         LABEL_COLUMN,
+        SYNTHETIC_RECORDS,
         IDENTIFIER,
         RESPONDENT,
         NOISE_MULTIPLIER,
@@ -139,7 +151,8 @@ def _assemble(refinements: Refinements, scope: Scope) -> Training:
     respondent, one_row_each = stated_respondent(refinements, scope)
     return Training(
         recipe=refinements.name(RECIPE) or "",
-        label_column=refinements.references(LABEL_COLUMN, scope)[0],
+        label_column=next(iter(refinements.references(LABEL_COLUMN, scope)), None),
+        synthetic_records=whole_bound(refinements, SYNTHETIC_RECORDS, scope),
         identifiers=refinements.references(IDENTIFIER, scope),
         respondent=respondent,
         one_row_each=one_row_each,

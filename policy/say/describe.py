@@ -55,6 +55,7 @@ from smalti.vocab.terms import (
     RECIPE,
     RESPONDENT,
     SMALTI,
+    SYNTHETIC_RECORDS,
     TRUE_POSITIVE_RATE,
 )
 from smalti.vocab.words import BY_IRI
@@ -387,13 +388,23 @@ def _parameter(condition: Condition) -> str:
 
 
 def _training(training: Training) -> str:
-    model = f"a model by `{training.recipe}` that predicts {_local(training.label_column.iri)}"
-    named = {RECIPE, LABEL_COLUMN, IDENTIFIER, RESPONDENT}
+    model = _published(training)
+    named = {RECIPE, LABEL_COLUMN, SYNTHETIC_RECORDS, IDENTIFIER, RESPONDENT}
     others = [condition for condition in training_conditions(training) if _operand(condition) not in named]
     noise = "with noise" if training.is_private else "without noise, so that it may memorise its data"
     columns = _fates(((len(training.identifiers), "dropped by name"),))
     parts = [model, noise, *map(_parameter, others), *columns, _persons(training)]
     return ", ".join(part for part in parts if part)
+
+
+def _published(training: Training) -> str:
+    """The model, or what is published in its place."""
+    records, label = training.synthetic_records, training.label_column
+    if records is not None:
+        most = "at most " if records.operator is not Operator.EQ else ""
+        return f"{most}{records.value} synthetic records of a model by `{training.recipe}`"
+    predicted = "" if label is None else f" that predicts {_local(label.iri)}"
+    return f"a model by `{training.recipe}`{predicted}"
 
 
 def _audit(audit: Audit) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smalti.engine.perturbation.table import read_table
+from smalti.engine.losses.public_tables import read_table
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.training.attainable import USUAL_DELTA
 from smalti.engine.training.examine import Examination, divided

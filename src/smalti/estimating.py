@@ -118,7 +118,7 @@ def _check_same(path: Path, place: Path, files: "tuple[PublishedFile, ...]") -> 
 
 def _rows(table: "AnyPath | pa.Table", name: str | None) -> "pa.Table":
     """The rows as text; of a folder, those of the file with that name."""
-    from smalti.engine.perturbation.table import read_table  # noqa: PLC0415 (only for estimates)
+    from smalti.engine.losses.public_tables import read_table  # noqa: PLC0415 (only for estimates)
 
     if not isinstance(table, str | PathLike):
         return table

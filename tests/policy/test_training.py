@@ -25,6 +25,7 @@ from smalti.policy.read.parse import ParsedDocument, parse, require
 from smalti.policy.read.unimplemented import unimplemented_refinements
 from smalti.policy.say.describe import describe
 from smalti.policy.say.serialize import serialize
+from smalti.vocab.attacks import OF_SAMPLES
 from smalti.vocab.terms import IRI, TRAIN
 from smalti.vocab.words import ATTACKS
 
@@ -247,9 +248,10 @@ def test_confidence_has_a_default_that_may_be_written() -> None:
 
 
 def test_all_attacks_are_names() -> None:
-    (only,) = granted(train(duty=duty([s("attack", list(ATTACKS), "isAllOf"), ATTACKED[1]]))).duties
+    on_models = sorted({*ATTACKS} - OF_SAMPLES)
+    (only,) = granted(train(duty=duty([s("attack", on_models, "isAllOf"), ATTACKED[1]]))).duties
     assert only.audit is not None
-    assert only.audit.attacks == tuple(sorted(ATTACKS))
+    assert only.audit.attacks == tuple(on_models)
 
 
 @pytest.mark.parametrize(

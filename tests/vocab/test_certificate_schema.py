@@ -8,14 +8,15 @@ from smalti.engine.plan.kinds import Kind, kind_of
 from smalti.engine.training.attacks import FIGURES
 from smalti.transforms import ALL_TRANSFORMS
 from smalti.vocab import words
+from smalti.vocab.attacks import OF_SAMPLES
 from smalti.vocab.terms import ANONYMIZE
 
 SCHEMA: dict[str, Any] = json.loads((files("smalti.vocab") / "certificate.schema.json").read_text())
 PARTS = SCHEMA["$defs"]
 
 
-def audit_names(member: str, *path: str) -> list[str]:
-    place = PARTS["trained"]["properties"]["audit"]["properties"][member]["items"]
+def audit_names(member: str, *path: str, part: str = "trained") -> list[str]:
+    place = PARTS[part]["properties"]["audit"]["properties"][member]["items"]
     for name in path:
         place = place[name]
     names: list[str] = place["enum"]
@@ -30,7 +31,9 @@ def test_models_of_classes_are_the_methods_that_form_classes() -> None:
 
 
 def test_attacks_are_those_that_policies_can_name() -> None:
-    assert sorted(audit_names("attacks")) == sorted(words.ATTACKS)
+    of_records = audit_names("attacks", part="synthetic")
+    assert set(of_records) == OF_SAMPLES
+    assert sorted(audit_names("attacks") + of_records) == sorted(words.ATTACKS)
 
 
 def test_figures_are_those_that_attacks_have() -> None:

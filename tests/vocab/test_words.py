@@ -93,6 +93,7 @@ def words_of_certificates() -> set[str]:
         "registry/certificate.py",
         "plan/guarantees.py",
         "training/quality.py",
+        "training/synthesis_guarantee.py",
         "techniques/statements.py",
     ]
     modules += [f"{entry.room.rpartition('.')[2]}/guarantee.py" for entry in TABLE]
@@ -153,6 +154,7 @@ def test_implemented_words() -> None:
         "membershipAdvantage", "mechanism", "neighbors", "rowsPerRespondent", "groupsPerRespondent",
         "statistic", "measure", "groupBy", "pixelSize", "pixelNeighborhood", "budgetEpsilon", "budgetDelta",
         "train", "audit", "samplingRate", "recipe", "labelColumn", "attack", "noiseMultiplier",
+        "syntheticRecords",
         "clippingNorm", "epochs", "attackAdvantage", "attackPrecision", "truePositiveRate",
         "epsilonLowerBound", "confidence", "falsePositiveRate", "t-closeness", "t", "distance", "alpha",
         "diversity", "c", "column", "incognito", "suppressionLimit", "lossMeasure",

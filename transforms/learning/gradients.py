@@ -66,11 +66,36 @@ def clipped_gradient_sum(
     """
     features, labels, mask = batch
     inputs, given_back = _propagated(architecture, parameters, features, labels)
-    norms = _norms_at_most(inputs, given_back)
+    return clipped_sum(inputs, given_back, mask, clipping_norm)
+
+
+def clipped_sum(
+    inputs: list[jax.Array], given_back: Slopes, mask: Array, clipping_norm: float
+) -> Parameters:
+    """The sum of clipped gradients of dense layers, each of which every record passes once.
+
+    Args:
+        inputs: what each layer is given, of shape (records, units before).
+        given_back: the slopes of each record's own loss at each layer's sums, (records, units after).
+        mask: 1 for records that count, 0 for padding.
+        clipping_norm: C, above 0.
+    """
+    return weighted_sum(
+        inputs, given_back, clipping_weights(_norms_at_most(inputs, given_back), mask, clipping_norm)
+    )
+
+
+def clipping_weights(norms: jax.Array, mask: Array, clipping_norm: float) -> jax.Array:
+    """By what each record's gradient is multiplied; 0 for padding, and where its norm is not finite.
+
+    Args:
+        norms: of the records' gradients, or more.
+        mask: 1 for records that count, 0 for padding.
+        clipping_norm: C, above 0.
+    """
     limit = jnp.asarray(clipping_norm * (1 - _CAUTION * np.finfo(norms.dtype).eps), norms.dtype)
     counts = jnp.isfinite(norms) & (jnp.asarray(mask) > 0)
-    weights = jnp.where(counts, limit / jnp.maximum(norms, limit), 0)
-    return _weighted_sum(inputs, given_back, weights)
+    return jnp.where(counts, limit / jnp.maximum(norms, limit), 0)
 
 
 def gradient_sum(
@@ -79,7 +104,7 @@ def gradient_sum(
     """The sum of the records' gradients as they are: no privacy follows from it."""
     features, labels, mask = batch
     inputs, given_back = _propagated(architecture, parameters, features, labels)
-    return _weighted_sum(inputs, given_back, jnp.asarray(mask, given_back[-1].dtype))
+    return weighted_sum(inputs, given_back, jnp.asarray(mask, given_back[-1].dtype))
 
 
 def cross_entropy(
@@ -123,7 +148,7 @@ def _norms(inputs: list[jax.Array], given_back: Slopes, added: float = 0.0) -> j
     return jnp.sqrt(sum(squares[1:], squares[0]))
 
 
-def _weighted_sum(inputs: list[jax.Array], given_back: Slopes, weights: jax.Array) -> Parameters:
+def weighted_sum(inputs: list[jax.Array], given_back: Slopes, weights: jax.Array) -> Parameters:
     """The sum of weighted gradients; those of weight 0 are 0 also where they are not finite."""
     counts = weights[:, None] > 0
     layers = []

@@ -36,15 +36,17 @@ import numpy as np
 
 from smalti.transforms.learning._jax import jax, jnp
 from smalti.transforms.learning.architecture import Architecture
-from smalti.transforms.learning.gradients import clipped_gradient_sum
 from smalti.transforms.learning.hyperparameters import PrivateTraining
 from smalti.transforms.learning.networks import Parameters
 from smalti.transforms.learning.normal_noise import standard_normal
+from smalti.transforms.learning.objectives import Batch, Classification, Objective
 
 _DEVIATIONS: Final = 2.0
 """Batches above their expectation by more take a second part: one in fifty, which costs less than to fill
 up all others."""
 _LARGEST_PART: Final = 1024
+_OF_OBJECTIVE: Final = 0x5EED
+"""Apart from the numbers of keys that a step's key is split into."""
 
 
 class Pool(NamedTuple):
@@ -65,6 +67,17 @@ def noisy_gradient_sum(
     pool: Pool,
     key: jax.Array,
 ) -> Parameters:
+    """`noisy_sum` of a classifier."""
+    return noisy_sum(Classification(architecture), private, parameters, pool, key)
+
+
+def noisy_sum(
+    objective: Objective,
+    private: PrivateTraining,
+    parameters: Parameters,
+    pool: Pool,
+    key: jax.Array,
+) -> Parameters:
     """The noisy sum of clipped gradients of a batch that is sampled anew.
 
     Contract:
@@ -73,7 +86,7 @@ def noisy_gradient_sum(
                    by C at most. Of ideal noise, see above.
 
     Args:
-        architecture: of the network.
+        objective: whose gradients are clipped.
         private: z, C and q.
         parameters: of one network.
         pool: records, of which members may be sampled.
@@ -84,7 +97,7 @@ def noisy_gradient_sum(
     """
     sampling_key, noise_key = jax.random.split(key)
     chosen = pool.members & sampled(sampling_key, len(pool.labels), private.sampling_rate)
-    total = _clipped_sum_of(architecture, private, parameters, pool, chosen)
+    total = _clipped_sum_of(objective, private, parameters, (pool, chosen, key_of_objective(key)))
     return _with_noise(total, private.noise_multiplier * private.clipping_norm, noise_key)
 
 
@@ -108,14 +121,19 @@ def part_size(records: int, rate: float) -> int:
     return min(records, usual, _LARGEST_PART)
 
 
+def key_of_objective(key: jax.Array) -> jax.Array:
+    """The key of what an objective draws in a step, by that of the step; sampling and noise have others."""
+    return jax.random.fold_in(key, _OF_OBJECTIVE)
+
+
 def _clipped_sum_of(
-    architecture: Architecture,
+    objective: Objective,
     private: PrivateTraining,
     parameters: Parameters,
-    pool: Pool,
-    chosen: jax.Array,
+    batch: tuple[Pool, jax.Array, jax.Array],
 ) -> Parameters:
     """The sum of clipped gradients of the records that are chosen, part by part."""
+    pool, chosen, key = batch
     size = part_size(len(pool.labels), private.sampling_rate)
     ranks = jnp.cumsum(chosen, dtype=jnp.int32)
 
@@ -124,11 +142,17 @@ def _clipped_sum_of(
         wanted = done + 1 + jnp.arange(size, dtype=jnp.int32)
         # The record of a rank is the first at which so many are chosen; ranks that none has are padding.
         places = jnp.minimum(jnp.searchsorted(ranks, wanted), len(chosen) - 1)
-        batch = pool.features[places], pool.labels[places], wanted <= ranks[-1]
-        part = clipped_gradient_sum(architecture, parameters, batch, private.clipping_norm)
-        return done + size, jax.tree.map(jnp.add, total, part)
+        return done + size, jax.tree.map(jnp.add, total, part_at(places, wanted <= ranks[-1]))
 
-    nothing = jnp.zeros((), jnp.int32), jax.tree.map(jnp.zeros_like, parameters)
+    def part_at(places: jax.Array, mask: jax.Array) -> Parameters:
+        part = Batch(pool.features[places], pool.labels[places], mask, places)
+        return objective.clipped_gradient_sum(parameters, part, key, private.clipping_norm)
+
+    form = jax.eval_shape(part_at, jnp.zeros(size, jnp.int32), jnp.zeros(size, bool))
+    nothing = (
+        jnp.zeros((), jnp.int32),
+        jax.tree.map(lambda array: jnp.zeros(array.shape, array.dtype), form),
+    )
     total: Parameters = jax.lax.while_loop(lambda state: state[0] < ranks[-1], with_part, nothing)[1]
     return total
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from smalti.transforms.learning._jax import check_version, jax, jnp
 from smalti.transforms.learning.architecture import Architecture
-from smalti.transforms.learning.gradients import gradient_sum
 from smalti.transforms.learning.hyperparameters import Hyperparameters, Optimizer
 from smalti.transforms.learning.models import Description, TrainedModels
-from smalti.transforms.learning.networks import Floats, Parameters, finite_features, initial_parameters
+from smalti.transforms.learning.networks import Floats, Parameters, finite_features
+from smalti.transforms.learning.objectives import Batch, Classification, Objective
 from smalti.transforms.learning.optimizers import Progress, started, stepped
-from smalti.transforms.learning.private_training import Pool, noisy_gradient_sum
+from smalti.transforms.learning.private_training import Pool, key_of_objective, noisy_sum
 from smalti.transforms.learning.randomness import Keys, Randomness
 from smalti.transforms.problem import Flags, Integers
 
@@ -58,29 +58,55 @@ def train(
     Raises:
         ValueError: shapes do not fit, a label is none, or a model without privacy has no members.
     """
-    check_version()
-    _check(architecture, hyperparameters, (features, labels, members))
-    pool = jnp.asarray(finite_features(features)), jnp.asarray(labels, jnp.int32)
-    trained = [
-        _trained_together(architecture, hyperparameters, pool, members[numbers], keys)
-        for numbers, keys in _chunks(hyperparameters, len(members), randomness)
-    ]
-    stacked = jax.tree.map(lambda *parts: np.concatenate(parts)[: len(members)], *trained)
+    stacked = train_networks(
+        Classification(architecture), hyperparameters, (features, labels), members, randomness
+    )
     return TrainedModels(Description(architecture, hyperparameters, randomness.origin), stacked)
 
 
+def train_networks(
+    objective: Objective,
+    hyperparameters: Hyperparameters,
+    records: tuple[Floats, Integers],
+    members: Flags,
+    randomness: Randomness,
+) -> Parameters:
+    """The parameters of networks of any objective; all that `train` says holds of them, too.
+
+    Args:
+        objective: of all networks; public.
+        hyperparameters: of all networks; public.
+        records: features and labels, as of `train`.
+        members: shape (models, records).
+        randomness: the operating system's for what is released.
+
+    Returns:
+        Arrays of NumPy, with an axis of models in front.
+    """
+    check_version()
+    features, labels = records
+    _check(objective, hyperparameters, (features, labels, members))
+    pool = jnp.asarray(finite_features(features)), jnp.asarray(labels, jnp.int32)
+    trained = [
+        _trained_together(objective, hyperparameters, pool, members[numbers], keys)
+        for numbers, keys in _chunks(hyperparameters, len(members), randomness)
+    ]
+    stacked: Parameters = jax.tree.map(lambda *parts: np.concatenate(parts)[: len(members)], *trained)
+    return stacked
+
+
 def _check(
-    architecture: Architecture, hyperparameters: Hyperparameters, data: tuple[Floats, Integers, Flags]
+    objective: Objective, hyperparameters: Hyperparameters, data: tuple[Floats, Integers, Flags]
 ) -> None:
     features, labels, members = data
     records = len(labels)
-    if np.shape(features) != (records, architecture.features) or np.shape(labels) != (records,):
+    if np.shape(features) != (records, objective.features) or np.shape(labels) != (records,):
         raise ValueError("a row of features and a label are expected for each record")
     if np.ndim(members) != 2 or members.shape[1] != records or members.dtype != np.bool_:
         raise ValueError("a flag is expected for each model and record")
     if not records or not len(members):
         raise ValueError("there is no record, or no model")
-    if labels.dtype.kind not in "iu" or not 0 <= labels.min() <= labels.max() < architecture.classes:
+    if labels.dtype.kind not in "iu" or not 0 <= labels.min() <= labels.max() < objective.classes:
         raise ValueError("labels are whole numbers from 0 to below the number of classes")
     if hyperparameters.private is None and not members.any(axis=1).all():
         raise ValueError("a model has no record to be trained on")
@@ -111,7 +137,7 @@ def _together() -> int:
 
 
 def _trained_together(
-    architecture: Architecture,
+    objective: Objective,
     hyperparameters: Hyperparameters,
     pool: tuple[jax.Array, jax.Array],
     members: Flags,
@@ -121,12 +147,12 @@ def _trained_together(
     first, *epochs = _by_epoch(hyperparameters, np.stack(keys))
     # Whatever is the same in all epochs is compiled once, for any number of them.
     one_epoch = replace(hyperparameters, epochs=1)
-    progress = _start(architecture, hyperparameters.optimizer, first)
+    progress = _start(objective, hyperparameters.optimizer, first)
     data = *pool, jnp.asarray(members)
     # Noise alone is of 64 bits; loops refuse to carry anything that has become wider than it was.
     with jax.enable_x64(hyperparameters.private is not None):
         for epoch in epochs:
-            progress = _epoch(architecture, one_epoch, progress, data, epoch)
+            progress = _epoch(objective, one_epoch, progress, data, epoch)
     parameters: Parameters = jax.tree.map(np.asarray, progress.parameters)
     return parameters
 
@@ -137,24 +163,24 @@ def _by_epoch(hyperparameters: Hyperparameters, keys: Keys) -> list[Keys]:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _start(architecture: Architecture, optimizer: Optimizer, keys: Keys) -> Progress:
+def _start(objective: Objective, optimizer: Optimizer, keys: Keys) -> Progress:
     def start(key: jax.Array) -> Progress:
-        return started(optimizer, initial_parameters(architecture, key))
+        return started(optimizer, objective.initial(key))
 
     return jax.vmap(start)(_wrapped(keys))
 
 
 @partial(jax.jit, static_argnums=(0, 1), donate_argnums=2)
 def _epoch(
-    architecture: Architecture,
+    objective: Objective,
     hyperparameters: Hyperparameters,
     progress: Progress,
     data: tuple[jax.Array, jax.Array, jax.Array],
     keys: Keys,
 ) -> Progress:
     if hyperparameters.private is None:
-        return _plain_epoch(architecture, hyperparameters, progress, data, _wrapped(keys[:, 0]))
-    return _private_epoch(architecture, hyperparameters, progress, data, _wrapped(keys))
+        return _plain_epoch(objective, hyperparameters, progress, data, _wrapped(keys[:, 0]))
+    return _private_epoch(objective, hyperparameters, progress, data, _wrapped(keys))
 
 
 def _wrapped(keys: Keys) -> jax.Array:
@@ -164,7 +190,7 @@ def _wrapped(keys: Keys) -> jax.Array:
 
 
 def _private_epoch(
-    architecture: Architecture,
+    objective: Objective,
     hyperparameters: Hyperparameters,
     progress: Progress,
     data: tuple[jax.Array, jax.Array, jax.Array],
@@ -176,10 +202,9 @@ def _private_epoch(
     assert private is not None  # noqa: S101 (for the type checker)
 
     def step(state: Progress, flags: jax.Array, key: jax.Array) -> Progress:
-        total = noisy_gradient_sum(
-            architecture, private, state.parameters, Pool(features, labels, flags), key
-        )
-        gradient = jax.tree.map(lambda array: array / hyperparameters.batch_size, total)
+        total = noisy_sum(objective, private, state.parameters, Pool(features, labels, flags), key)
+        mean = jax.tree.map(lambda array: array / hyperparameters.batch_size, total)
+        gradient = objective.completed(state.parameters, mean, key_of_objective(key))
         return stepped(hyperparameters.optimizer, hyperparameters.learning_rate, state, gradient)
 
     def all_models(place: int, progress: Progress) -> Progress:
@@ -191,7 +216,7 @@ def _private_epoch(
 
 
 def _plain_epoch(
-    architecture: Architecture,
+    objective: Objective,
     hyperparameters: Hyperparameters,
     progress: Progress,
     data: tuple[jax.Array, jax.Array, jax.Array],
@@ -204,17 +229,24 @@ def _plain_epoch(
     # Batches start inside of this, so that the last is not moved.
     orders = jnp.pad(jax.vmap(_shuffled)(keys, members), ((0, 0), (0, size)))
 
-    def step(state: Progress, order: jax.Array, count: jax.Array, start: jax.Array) -> Progress:
+    def step(
+        state: Progress, order: jax.Array, count: jax.Array, key: jax.Array, start: jax.Array
+    ) -> Progress:
+        own = key_of_objective(jax.random.fold_in(key, start))
         places = jax.lax.dynamic_slice(order, (start,), (size,))
         mask = (start + jnp.arange(size) < count).astype(features.dtype)
-        total = gradient_sum(architecture, state.parameters, (features[places], labels[places], mask))
-        gradient = jax.tree.map(lambda array: array / jnp.maximum(mask.sum(), 1), total)
+        batch = Batch(features[places], labels[places], mask, places)
+        total = objective.gradient_sum(state.parameters, batch, own)
+        mean = jax.tree.map(lambda array: array / jnp.maximum(mask.sum(), 1), total)
+        gradient = objective.completed(state.parameters, mean, own)
         after = stepped(hyperparameters.optimizer, hyperparameters.learning_rate, state, gradient)
         kept: Progress = jax.tree.map(lambda new, old: jnp.where(start < count, new, old), after, state)
         return kept
 
     def all_models(place: jax.Array, progress: Progress) -> Progress:
-        after: Progress = jax.vmap(step, in_axes=(0, 0, 0, None))(progress, orders, counts, place * size)
+        after: Progress = jax.vmap(step, in_axes=(0, 0, 0, 0, None))(
+            progress, orders, counts, keys, place * size
+        )
         return after
 
     trained: Progress = jax.lax.fori_loop(0, -(-counts.max() // size), all_models, progress)

@@ -15,8 +15,8 @@ _LEADS: Final = {
     AttemptState.MET: (
         "Every figure stays within its bound, and every attack found the leak that was planted."
     ),
-    AttemptState.NOT_MET: "A figure may exceed its bound: the model was not released.",
-    AttemptState.INCONCLUSIVE: "Nothing can be concluded: the model was not released.",
+    AttemptState.NOT_MET: "A figure may exceed its bound: nothing was released.",
+    AttemptState.INCONCLUSIVE: "Nothing can be concluded: nothing was released.",
     AttemptState.FAILED: "The audit ended with an error: nothing was released.",
     AttemptState.STOPPED: "The audit was stopped: nothing was released.",
 }
@@ -47,6 +47,7 @@ _NAMES: Final = {
 }
 _ADVANTAGES: Final = {
     Family.RECORDS: "advantage (greatest true minus false positive rate)",
+    Family.SAMPLES: "advantage (greatest true minus false positive rate)",
     Family.REPEATED: "advantage (twice the accuracy, minus one)",
     Family.IDENTIFIABILITY: "advantage (twice the share of right guesses, minus one)",
     Family.INVERSION: "advantage (right about members minus about others), at the greatest",
@@ -65,7 +66,7 @@ def page(attempt: Attempt, figures: AuditFigures | None, *, with_drawings: bool)
         "What was audited",
         ("what", "which"),
         (
-            ("model", str(attempt.output)),
+            ("output", str(attempt.output)),
             ("trained on", str(attempt.target)),
             ("policy", str(attempt.policy_uid)),
             ("rule", str(attempt.rule_uid)),
@@ -127,13 +128,22 @@ def _left_out(figures: AuditFigures | None) -> tuple[Part, ...]:
 
 def _achieved(figures: AuditFigures, with_drawings: bool) -> tuple[Part, ...]:
     accuracy = Paragraph(
-        f"The model predicts {figures.train_accuracy:.1%} of the records that it was trained on, and"
-        f" {figures.test_accuracy:.1%} of the held-out records."
-        + (f" Shadow models, trained as the model was: {figures.shadows}." if figures.shadows else "")
-        + f" Each limit is wrong with a probability of at most {figures.error}."
+        _predicted(figures)
+        + (f"Shadow models, trained as the model was: {figures.shadows}. " if figures.shadows else "")
+        + f"Each limit is wrong with a probability of at most {figures.error}."
     )
     tables = tuple(_table(result) for result in figures.results)
     return (accuracy, *tables, *([_curves(figures)] if with_drawings and _has_curves(figures) else []))
+
+
+def _predicted(figures: AuditFigures) -> str:
+    """How well the model predicts; of synthetic records nothing is predicted."""
+    if figures.train_accuracy is None or figures.test_accuracy is None:
+        return "The attack saw the synthetic records, and nothing of the model. "
+    return (
+        f"The model predicts {figures.train_accuracy:.1%} of the records that it was trained on, and"
+        f" {figures.test_accuracy:.1%} of the held-out records. "
+    )
 
 
 def _table(result: AttackResult) -> Table:
@@ -195,7 +205,11 @@ def _leaks(figures: AuditFigures) -> tuple[Part, ...]:
     )
     trainings = of_family(tuple(result.attack for result in figures.results), Family.IDENTIFIABILITY)
     text = (
-        "The same attacks were run on a model that is known to memorise, with the same records"
+        (
+            "The same attacks were run on a table with records of those who were learned from"
+            if figures.test_accuracy is None
+            else "The same attacks were run on a model that is known to memorise, with the same records"
+        )
         + ("; repeated trainings had hardly any noise" if trainings else "")
         + ". An attack that does not find this leak shows nothing by finding none elsewhere."
     )

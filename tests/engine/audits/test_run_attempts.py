@@ -54,7 +54,7 @@ def test_a_model_under_another_name_from_the_same_bytes_is_the_next_attempt(
 def test_an_attempt_that_has_no_limits_is_refused_before_its_charge(
     noise: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "_next_attempt", lambda *given: 10**6)
+    monkeypatch.setattr(running, "next_attempt", lambda *given: 10**6)
     with pytest.raises(PlanError, match="too many attempts"):
         run(tmp_path, people(tmp_path), policy=policy(tmp_path, noise=noise))
     assert registry(tmp_path).attempts() == ()

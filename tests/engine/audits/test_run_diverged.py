@@ -104,7 +104,7 @@ def test_shadow_models_that_diverge_are_told_to_the_owner_alone(
     if noise:
         outcome = run(tmp_path, people(tmp_path), policy=asked)
         (reason,) = outcome.decision.reasons
-        assert reason.text == running._NOT_MET
+        assert reason.text == running.NOT_MET
     else:
         with pytest.raises(DivergedError, match="of a shadow model diverged"):
             run(tmp_path, people(tmp_path), policy=asked)

@@ -12,6 +12,7 @@ from evidence import share_within
 
 import smalti
 from smalti.engine.losses.coded_reports import ExactReports
+from smalti.engine.losses.public_tables import read_table
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.estimate import estimate_table
 from smalti.engine.perturbation.plan import (
@@ -21,7 +22,7 @@ from smalti.engine.perturbation.plan import (
     PerturbedNumber,
     WriteReports,
 )
-from smalti.engine.perturbation.table import read_table, write_table
+from smalti.engine.perturbation.table import write_table
 from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
 from smalti.engine.plan.reads import ReadRows

@@ -27,6 +27,7 @@ from smalti.engine.backends.local import LocalBackend
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.losses.allowed import AllowedLoss
 from smalti.engine.losses.coded_reports import ExactReports
+from smalti.engine.losses.public_tables import read_table
 from smalti.engine.perturbation import draw as drawing
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.estimate import estimate_table
@@ -49,7 +50,7 @@ from smalti.engine.perturbation.plan import (
 )
 from smalti.engine.perturbation.recheck import check_perturbation
 from smalti.engine.perturbation.shares import gaussian_shares
-from smalti.engine.perturbation.table import read_table, write_table
+from smalti.engine.perturbation.table import write_table
 from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select

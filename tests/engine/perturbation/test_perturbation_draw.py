@@ -20,6 +20,7 @@ from stub_sampler import StubSampler
 from tables import TARGET
 
 from smalti.engine.losses.coded_reports import ExactReports
+from smalti.engine.losses.public_tables import read_table
 from smalti.engine.perturbation import draw as drawing
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.mechanisms import loss_of, perturbation_of
@@ -31,7 +32,7 @@ from smalti.engine.perturbation.plan import (
     WriteReports,
 )
 from smalti.engine.perturbation.shares import float_below
-from smalti.engine.perturbation.table import codes_of, read_table, write_table, written
+from smalti.engine.perturbation.table import codes_of, write_table, written
 from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
 from smalti.engine.plan.reads import ReadRows

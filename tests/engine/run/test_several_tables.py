@@ -227,7 +227,7 @@ def test_the_records_can_be_generalised_by_a_later_policy(folder: Path) -> None:
 
 
 def test_counts_are_no_records_of_people(folder: Path) -> None:
-    with pytest.raises(PlanError, match="its rows are counts, and no records of respondents"):
+    with pytest.raises(PlanError, match="its rows are counts or synthetic, and no records of respondents"):
         chained(folder, VALUES, folder / "out" / "sensitive.csv")
     assert not (folder / "chained").exists()
 
