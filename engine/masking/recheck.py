@@ -18,7 +18,7 @@ from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import read_names
 from smalti.engine.tables.writing import content_digest
 from smalti.engine.techniques.mechanisms import Secrets
-from smalti.engine.verify.combined import ReleasedRows
+from smalti.engine.verify.combined import ReleasedRows, shown_beside
 from smalti.engine.verify.masked import MaskedOutput, verify_masked
 from smalti.engine.verify.masked_form import check_masked_form
 from smalti.engine.verify.read import Original, Output
@@ -128,18 +128,20 @@ def released_rows(plan: MaskingPlan, source: Source, output: Output, link: Path)
     What somebody may know of a person tells a row: each masked column, but for noise and pseudonyms.
     """
     respondent = plan.read.respondent
-    telling = (each.column for each in plan.mask.columns if not isinstance(each, Noisy | Pseudonymized))
+    masked = plan.mask.columns
+    telling = tuple(each.column for each in masked if not isinstance(each, Noisy | Pseudonymized))
     return ReleasedRows(
         Original(source.path, source.format, source.parts),
         tuple(column.name for column in plan.read.columns),
         output,
         link,
         plan.write.columns,
-        tuple(telling),
+        telling,
         (),
         plan.column(respondent.column) if isinstance(respondent, RespondentColumn) else None,
         None,
         hierarchies_of(source.description),
+        beside=shown_beside(plan, plan.write.columns, masked, telling),
     )
 
 

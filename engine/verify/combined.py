@@ -17,12 +17,12 @@ Not counted: who reads several rows of one respondent in one release, or links r
 sensitive values. One number for each row and release is held in memory.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Final, Literal, Self, TypeAlias
 
 import duckdb
 import numpy as np
@@ -30,12 +30,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from smalti.engine.plan.any_plan import PlanOfColumns
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
+from smalti.engine.plan.masks import AtLevel, MaskedColumn, Noisy, Pseudonymized, Recoded
+from smalti.engine.plan.masks import Coded as Thresholds
 from smalti.engine.plan.plan import Column, Plan, RespondentColumn
 from smalti.engine.verify.classes import group
 from smalti.engine.verify.columns import MISSING, TEXT, ArrowArray, Coded, Codes, Table
 from smalti.engine.verify.count import ClassCount
 from smalti.engine.verify.labels import by_value, canonical
+from smalti.engine.verify.masked_cells import expected_texts
 from smalti.engine.verify.nodes import tree_of
 from smalti.engine.verify.persisting import Occurring, narrowed
 from smalti.engine.verify.promise import Promise, problems_of
@@ -44,6 +48,8 @@ from smalti.engine.verify.rows import IsWithdrawn, columns_to_read, participatin
 from smalti.errors import BackendError
 from smalti.transforms.base import DISTINCT_VALUES, NOT_HELD_BY_ALL, RESPONDENTS, Datatype, Guarantee
 
+ByValue: TypeAlias = Thresholds | AtLevel | Recoded
+"""Techniques that publish a code of each value, whatever other rows hold."""
 _ABSENT: Final = -1
 _OF_NARROWED: Final = frozenset({NOT_HELD_BY_ALL, DISTINCT_VALUES})
 """What of a promise is about which values are left, and not about how often they occur."""
@@ -85,6 +91,10 @@ class ReleasedRows:
     """The rows of the original that lack since their classes miss the promise: shares are of them, too."""
     masked: frozenset[str] = frozenset()
     """The sensitive columns that are published with other values than the original's: these count."""
+    beside: tuple[Column, ...] = ()
+    """Of the original: columns with no part in the promise, whose values a reader sees all the same."""
+    codes: tuple[tuple[Column, ByValue], ...] = ()
+    """Of the original: those of `sensitive` and `beside` that show codes of values, and how."""
 
     @classmethod
     def of(
@@ -102,6 +112,7 @@ class ReleasedRows:
             DataError, BackendError: as `weakened`.
         """
         promise, respondent = Promise.of(plan), plan.read.respondent
+        classes = frozenset(promise.quasi_identifiers)
         return cls(
             original,
             tuple(column.name for column in plan.read.columns),
@@ -114,13 +125,35 @@ class ReleasedRows:
             promise.guarantee,
             hierarchies,
             masked=frozenset(each.column for each in plan.masked).intersection(promise.sensitive),
+            beside=shown_beside(plan, promise.columns, plan.masked, classes.union(promise.sensitive)),
+            codes=tuple(
+                (plan.column(each.column), each)
+                for each in plan.masked
+                if isinstance(each, ByValue) and each.column not in classes
+            ),
             suppressed=_suppressed(plan, original, link, is_withdrawn),
         )
+
+    def shows(self, name: str) -> Column | None:
+        """A column whose values a reader sees, as the original has it; None where there is no such."""
+        columns = (*(column for column, _ in self.codes), *self.sensitive, *self.beside)
+        return next((column for column in columns if column.name == name), None)
 
     @property
     def is_of_population(self) -> bool:
         """Whether its promise is about persons of a population table, who are not in its data."""
         return self.guarantee is not None and self.guarantee.is_of_population
+
+
+def shown_beside(
+    plan: PlanOfColumns, published: Sequence[str], masked: Sequence[MaskedColumn], others: Collection[str]
+) -> tuple[Column, ...]:
+    """The columns of the original whose values, or codes of them, a reader sees beside others.
+
+    Noise and pseudonyms hide them.
+    """
+    hidden = {each.column for each in masked if isinstance(each, Noisy | Pseudonymized)}
+    return tuple(plan.column(name) for name in published if name not in hidden.union(others))
 
 
 def _suppressed(plan: Plan, original: Original, link: Path, is_withdrawn: IsWithdrawn | None) -> Codes:
@@ -258,9 +291,9 @@ def _not_recognised(telling: Sequence[Column | None], data: Sequence["_Data"]) -
 def _read(releases: Sequence[ReleasedRows], numbers: tuple[int, ...], telling: Column | None) -> _Data:
     """The columns of data that any of the releases of it needs."""
     here = [releases[number] for number in numbers]
-    wanted = {
-        column.name for release in here for column in (*release.sensitive, release.respondent) if column
-    }
+    names = {column.name for release in releases for column in release.sensitive}
+    shown = {name for name in names for release in here if release.shows(name)}
+    wanted = shown.union(release.respondent.name for release in here if release.respondent)
     header = here[0].header
     table = read_original(here[0].original, header, sorted(wanted or {header[0]}))
     people = None
@@ -421,23 +454,60 @@ def _of_narrowed(
     releases: Sequence[ReleasedRows], data: Sequence[_Data], groups: Sequence[_Grouped], place: Path
 ) -> dict[int, tuple[str, ...]]:
     """By release: what is wrong with the values that are left of those who kept theirs."""
-    problems: dict[int, tuple[str, ...]] = {}
-    for name in sorted({column.name for release in releases for column in release.sensitive}):
+    problems: dict[int, dict[str, None]] = {}
+    for name, code in _views(releases):
         occurring = {
             number: (each, occurs)
             for each, grouped in zip(data, groups, strict=True)
             for number in each.numbers
-            if (occurs := _occurring(releases[number], number, each, grouped, name)) is not None
+            if (occurs := _occurring(releases[number], number, each, grouped, name, code)) is not None
         }
         left = narrowed([occurs for _, occurs in occurring.values()])
         for (number, (each, _)), (rows, classes) in zip(occurring.items(), left, strict=True):
             release = _about(releases[number], name)
             weak = _judged(number, release, each, _Grouped(rows, classes), place)
-            if weak is not None:
+            if weak is not None and release.sensitive:
                 texts = (f"of those whose `{name}` is the same in several releases, {text}"
                          for text in weak.problems)  # fmt: skip
-                problems[number] = (*problems.get(number, ()), *texts)
-    return problems
+                problems.setdefault(number, {}).update(dict.fromkeys(texts))
+    return {number: tuple(texts) for number, texts in problems.items()}
+
+
+def _views(releases: Sequence[ReleasedRows]) -> Iterator[tuple[str, "_Code | None"]]:
+    """The columns that promises are about: by their values, and by each code that a release shows of them.
+
+    What stays need not be the value: where a code of it stays, that is what is narrowed.
+    """
+    for name in sorted({column.name for release in releases for column in release.sensitive}):
+        yield name, None
+        codes = (
+            _Code(node, column, release.hierarchies.get(name))
+            for release in releases
+            for column, node in release.codes
+            if column.name == name
+        )
+        yield from ((name, code) for code in dict.fromkeys(codes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """What makes codes of values."""
+
+    node: ByValue
+    column: Column
+    hierarchy: DeclaredHierarchy | None = field(compare=False)  # the column has its digest
+
+    def __call__(self, texts: ArrowArray) -> ArrowArray:
+        """Of present texts, each once.
+
+        Raises:
+            DataError: one of them is no value of the coded column.
+        """
+        canonical(self.column, texts)
+        present = texts.to_pylist()
+        coded = expected_texts(self.node, self.column, self.hierarchy, b"", frozenset(), present)
+        codes = pa.array(coded, TEXT)
+        return canonical(self.column, codes) if isinstance(self.node, Thresholds) else codes
 
 
 def _about(release: ReleasedRows, name: str) -> ReleasedRows:
@@ -453,15 +523,16 @@ def _about(release: ReleasedRows, name: str) -> ReleasedRows:
 
 
 def _occurring(
-    release: ReleasedRows, number: int, data: _Data, grouped: _Grouped, name: str
+    release: ReleasedRows, number: int, data: _Data, grouped: _Grouped, name: str, code: _Code | None
 ) -> Occurring | None:
-    """Who has which value of a column in which group; None where the release has no such column."""
-    column = next((column for column in release.sensitive if column.name == name), None)
+    """Who has which value of a column, or code of it, in which group; None where it is not shown."""
+    column = release.shows(name)
     if column is None or data.people is None:
         return None
     inside = data.classes[number][grouped.rows] != _ABSENT
     rows, coded = grouped.rows[inside], data.table.columns[name]
-    texts = pa.concat_arrays([canonical(column, coded.values.cast(TEXT)), pa.nulls(1, TEXT)])
+    present = coded.values.cast(TEXT)
+    texts = pa.concat_arrays([code(present) if code else canonical(column, present), pa.nulls(1, TEXT)])
     places = np.where(coded.codes == MISSING, len(coded.values), coded.codes)[rows]
     return Occurring(
         rows, grouped.groups[inside], data.people.take(pa.array(rows)), texts.take(pa.array(places))

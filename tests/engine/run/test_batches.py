@@ -176,3 +176,33 @@ def test_who_keeps_a_value_is_not_told_by_those_whose_value_changes(begun: Path)
     assert "of those whose `disease` is the same in several releases" in refused.message
     place.write_text(place.read_text().replace(",gout", ",ague"))
     assert run(begun, "second", *TOGETHER).code == 0, "nobody kept one"
+
+
+def test_a_value_that_stays_is_not_told_by_columns_outside_of_a_promise(begun: Path) -> None:
+    place = begun / "stays.csv"
+    place.write_text(place.read_text().replace(",flu", ",cold"))
+    policy = POLICY.format(algorithm="mondrian").replace("sensitive: [disease]", "released: [disease]")
+    policy = policy.replace("policy/stays", "policy/beside").replace("stays-published", "beside")
+    without = "\n".join(line for line in policy.splitlines() if line[:2] not in {"k:", "l:"})
+    masking = without.replace("l-diversity", "masking").replace("mondrian", "generalization")
+    masking = masking.replace("quasi-identifiers: [zip]", "per-column: {zip: {level: 1}}")
+    classes = policy.replace("l: 2\n", "").replace("l-diversity", "k-anonymity")
+    for text in (masking, classes):
+        (begun / "beside.yaml").write_text(text)
+        refused = run(begun, "second", "--earlier-data", "first.csv", policy="beside.yaml")
+        assert refused.code == 1, refused
+        assert "published` version 1, of those whose `disease` is the same in several" in refused.message
+
+
+def test_a_code_that_stays_is_not_told_by_those_that_change(tmp_path: Path) -> None:
+    coded = POLICY.format(algorithm="[mondrian, top-coding]")
+    coded = f"{coded}per-column: {{disease: {{top-code: 3}}}}\n"
+    (tmp_path / "stays.yaml").write_text(coded)
+    for name, diseases, code in (("first.csv", "4141", 0), ("stays.csv", "5252", 1)):
+        rows = [f"{who},10041,{disease}\n" for who, disease in zip("abcd", diseases, strict=True)]
+        (tmp_path / name).write_text("who,zip,disease\n" + "".join(rows))
+        earlier = ("--earlier-data", "first.csv")
+        ended = smalti("run", "stays.yaml", "--data", f"{STAYS}={name}", "--as", HOSPITAL, "--purpose",
+                       "statistical", "--out", name[:5], *earlier, cwd=tmp_path)  # fmt: skip
+        assert ended.code == code, ended
+    assert "of those whose `disease` is the same in several releases" in ended.message

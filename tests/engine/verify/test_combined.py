@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smalti.engine.plan.masks import Coded
 from smalti.engine.plan.plan import Column, OutputFormat, Role
 from smalti.engine.verify.combined import ReleasedRows, Weakened, weakened
 from smalti.engine.verify.read import Original, Output
@@ -222,6 +223,36 @@ def test_a_value_that_stays_is_not_told_by_those_that_change() -> None:
     assert told("abab", "baba") == told("abab", "cdcd") == [], "the same values, or none that stayed"
     assert told("abac", "abad") == [], "a or b"
     assert told("abcc", "abdd", "acdc") == [0, 1, 2], "two by two there are two left, and one in all"
+
+
+def test_a_value_that_stays_is_not_told_by_a_release_that_promises_nothing_of_it() -> None:
+    tables = [Table(("p", "q", "r", "s"), tuple(each)) for each in ("abab", "acac")]
+    with TemporaryDirectory() as folder:
+        both = [Release(number, ("x",) * 4, 2, 2) for number in (0, 1)]
+        first, second = (
+            written(release, tables, Path(folder), number, counts_rows=False)
+            for number, release in enumerate(both)
+        )
+        second = replace(second, sensitive=(), guarantee=None)
+        assert weakened([first, second], Path(folder)) == (), "it has no such column"
+        second = replace(second, beside=(column("illness", Role.RELEASED),))
+        assert is_weak([first, second], Path(folder)) == [0]
+
+
+def test_a_code_that_stays_is_not_told_though_its_values_change() -> None:
+    tables = [Table(("p", "q", "r", "s"), tuple(each)) for each in ("4141", "5252")]
+    number = replace(column("illness", Role.SENSITIVE), datatype=Datatype.INTEGER)
+    with TemporaryDirectory() as folder:
+        both = [Release(number, ("x",) * 4, 2, 2) for number in (0, 1)]
+        first, second = (
+            written(release, tables, Path(folder), number, counts_rows=False)
+            for number, release in enumerate(both)
+        )
+        assert weakened([first, second], Path(folder)) == (), "nobody kept a value"
+        coded = replace(first, codes=((number, Coded("illness", "3", None, "top-coding")),))
+        assert is_weak([coded, second], Path(folder)) == [0, 1], "who still has 3 or more has it"
+        apart = replace(first, codes=((number, Coded("illness", "5", None, "top-coding")),))
+        assert weakened([apart, second], Path(folder)) == ()
 
 
 def test_shares_are_held_against_what_was_left_out_too() -> None:
