@@ -81,6 +81,8 @@ def local_sensitivity(
 def log_odds_of_step(observed: Floats, first: Floats, second: Floats, deviations: Floats) -> Floats:
     """By how much one noisy sum moves the logarithm of the odds of the first data set against the second.
 
+    All three sums may lack what is in each of them.
+
     The difference of the logarithms of two normal densities, (|o - s|^2 - |o - f|^2) / 2 sigma^2, written
     as (f - s) . (o - (f + s) / 2) / sigma^2, which does not cancel. At prior one half the sum over all
     steps is the logarithm of the posterior odds: the belief in the first is 1 / (1 + exp(-sum)) (Lemma 1).
@@ -204,22 +206,23 @@ class Experiment(Generic[Data]):
         weights = np.tile(self.initial_weights, (repetitions, 1))
         odds, mu_squared = np.zeros(repetitions), np.zeros(repetitions)
         for _ in range(self.steps):
-            first, second = self._sums(weights)
+            # What both data sets share stands aside: beside it, short gradients would be rounded away.
+            shared, first, second = self._sums(weights)
             deviations = self.noise_multiplier * self.sensitivity(weights)
             observed = np.where(used[:, None], first, second)
             observed += deviations[:, None] * generator.standard_normal(observed.shape)
             odds += log_odds_of_step(observed, first, second, deviations)
             mu_squared += _squared_distance(first - second, deviations)
-            weights -= self.learning_rate * observed
+            weights -= self.learning_rate * (shared + observed)
         return odds, used, np.sqrt(mu_squared), weights
 
-    def _sums(self, weights: Floats) -> tuple[Floats, Floats]:
-        """The gradient sums of both data sets; what they share is summed up once."""
+    def _sums(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """The gradient sums of what both data sets share, and of what each has beside."""
         shared = self.gradient_sum(weights, self.pair.shared)
-        first = shared + self.gradient_sum(weights, self.pair.first_only)
+        first = self.gradient_sum(weights, self.pair.first_only)
         if self.pair.second_only is None:
-            return first, np.asarray(shared, np.float64)
-        return first, shared + self.gradient_sum(weights, self.pair.second_only)
+            return shared, first, np.zeros_like(first)
+        return shared, first, self.gradient_sum(weights, self.pair.second_only)
 
 
 def loss_threshold(losses: Floats, training_losses: Floats | float, is_member: Flags) -> Outcomes:

@@ -469,7 +469,7 @@ def test_a_refusal_is_written_down_after_its_attempt_ended(
 ) -> None:
     seen: list[list[AttemptState]] = []
 
-    def full(log: DecisionLog, decision: Decision, *_: object) -> None:
+    def full(log: DecisionLog, decision: Decision, *_: object, **__: object) -> None:
         if not decision.is_permitted:
             seen.append(states(tmp_path))
             raise KeyboardInterrupt
