@@ -165,6 +165,19 @@ def test_data_sets_without_a_difference_are_not_told_apart() -> None:
         assert beliefs.wins == beliefs.first_used.sum()
 
 
+def test_short_gradients_beside_long_ones_are_not_rounded() -> None:
+    pair = NeighboringPair(np.ones((100, 2)), np.full((1, 2), 1e-15))
+
+    def summed(weights: Floats, data: Floats) -> Floats:
+        return np.tile(data.sum(axis=0), (len(weights), 1))
+
+    sensitivity = local_sensitivity(summed, [pair])
+    beliefs = Experiment(pair, summed, sensitivity, 2.0, STEPS, 0.01, np.zeros(2)).run(
+        20, np.random.default_rng(35)
+    )
+    np.testing.assert_allclose(beliefs.mu, math.sqrt(STEPS) / 2, rtol=1e-12)
+
+
 def test_a_difference_without_noise_is_refused() -> None:
     with pytest.raises(ValueError, match="for certain"):
         log_odds_of_step(np.zeros((1, 2)), np.ones((1, 2)), np.zeros((1, 2)), np.zeros(1))
