@@ -106,7 +106,7 @@ def address_of(written: str) -> tuple[str, int]:
 def check_configuration(
     configuration: Configuration, *, has_entries: bool, registry: Path | None = None
 ) -> None:
-    """Refuse to start where somebody could listen in, or read all files, or where nobody could be recognised.
+    """Refuse to start where somebody could listen in or read all files, or nobody could be recognised.
 
     Args:
         configuration: what to start with.

@@ -164,8 +164,8 @@ def read_through(call: Call[Any, Any], bound: BoundData) -> Iterator[None]:
     """Read data through within the block, while its owner waits; few do at once (`Looks`).
 
     Raises:
-        RefusedError: it is too large (409), too many are being read (429), a link stands in its place, or as
-            `without_places`.
+        RefusedError: it is too large (409), too many are being read (429), a link stands in its place,
+            or as `without_places`.
     """
     with call.service.looks.of(call.asker.party), without_places(bound):
         check_as_bound(bound)
