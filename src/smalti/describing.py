@@ -2,14 +2,18 @@
 
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Final
 
+from smalti.engine.registry.bound_data import BoundData
 from smalti.engine.tables.parts import METADATA_SUFFIX
 from smalti.engine.tables.sources import read_description, split_url
-from smalti.errors import DataError, SmaltiError
+from smalti.errors import DataError, SmaltiError, UsageError
 
 _DRAFT: Final = f"description{METADATA_SUFFIX}"
+_LONGEST: Final = 16 << 20
+"""Bytes of a description that is shown."""
 
 
 def describe_file(place: Path, description: bytes, *, looks: bool) -> tuple[str, ...]:
@@ -71,11 +75,34 @@ def describe_as(place: Path, earlier: Path, *, looks: bool) -> bool:
 
 
 def described_text(place: Path) -> bytes | None:
-    """The description beside a file, as it was written; None: there is none."""
+    """The description beside a file, as it was written; None: there is none, or it is a link or no file."""
     try:
-        return beside(place).read_bytes()
+        descriptor = os.open(beside(place), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+            content = file.read(_LONGEST + 1)
     except OSError:
         return None
+    return content if len(content) <= _LONGEST else None
+
+
+def check_as_bound(bound: BoundData) -> None:
+    """Refuse a file below a root in whose place a link stands by now, which could lead out of the root.
+
+    Asked before each use: whoever binds a file can often write where it lies. What is replaced while it is
+    being read is not noticed.
+
+    Raises:
+        UsageError: the file, a folder above it, or the description beside it is a link.
+    """
+    if bound.is_uploaded:
+        return
+    if os.path.realpath(bound.place) != str(bound.place) or beside(bound.place).is_symlink():
+        raise UsageError(
+            bound.name, "a link stands in the place of the file, of its folder or of its description",
+            "the file that was bound", "put the file there, or bind another one",
+        )  # fmt: skip
 
 
 def beside(place: Path) -> Path:

@@ -13,6 +13,11 @@ from smalti.vocab.terms import IRI
 
 ABOVE = CUSTOMER.rpartition("/")[0]
 OWN = "http://stranger.example/T"
+PROFILES = ["https://www.mosaicrown.eu/ns/mosaicrown/1/", "https://w3id.org/smalti#"]
+CONTEXTS = [
+    "http://www.w3.org/ns/odrl.jsonld", "https://www.mosaicrown.eu/ns/mosaicrown.jsonld",
+    "https://w3id.org/smalti/context.jsonld",
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -67,3 +72,36 @@ def test_who_is_named_by_one_rule_sees_no_rule_for_others(world: World) -> None:
     asked = {"action": "read", "targets": ["http://example.com/Merger"]}
     assert "rival" not in world.ask("POST", "/v1/explanations", STRANGER, json=asked).text
     assert "rival" in world.ask("POST", "/v1/explanations", OWNER, json=asked).text
+
+
+def test_nobody_looks_up_guesses_under_the_key_of_pseudonyms_of_somebody_else(world: World) -> None:
+    def masking(uid: str, target: str, key: str) -> dict[str, Any]:
+        document = small_of_stranger(uid, target) | {"profile": PROFILES}
+        document["@context"] = CONTEXTS
+        (rule,) = document["permission"]
+        stated = {
+            "mosaicrown:method": ("eq", "masking"),
+            "smalti:algorithm": ("isAllOf", ["pseudonymization"]),
+            "smalti:respondent": ("eq", {"@id": f"{target}/id"}),
+            "smalti:pseudonym": ("isAllOf", [{"@id": f"{target}/id"}]),
+            "smalti:pseudonymKey": ("eq", key),
+        }
+        refinement = [
+            {"leftOperand": name, "operator": operator, "rightOperand": value}
+            for name, (operator, value) in stated.items()
+        ]
+        rule["action"] = [{"rdf:value": {"@id": "odrl:anonymize"}, "refinement": refinement}]
+        rule["uid"], rule["output"] = f"{uid}/1", f"{target}/masked"
+        return document
+
+    first = masking("http://example.com/policy/masked", "http://example.com/Visits", "visits")
+    added = world.add_policy(first)
+    assert added.status_code == 201, added.text
+    assert world.ask("DELETE", f"/v1/policies/{first['uid']}").status_code == 204
+    assert world.upload(b"id,n\nann,1\n", STRANGER, OWN, "guesses.csv").status_code == 201
+    foreign = masking("http://stranger.example/p", OWN, "visits")
+    assert world.add_policy(foreign, STRANGER).status_code == 409
+    tried = {"target": OWN, "document": json.dumps(foreign), "mediaType": "application/ld+json"}
+    assert world.ask("POST", "/v1/previews", STRANGER, json=tried).status_code == 409
+    assert world.add_policy(masking("http://stranger.example/p", OWN, "mine"), STRANGER).status_code == 201
+    assert world.add_policy(first).status_code == 201

@@ -46,7 +46,7 @@ def token(
     return jwt.encode({"alg": algorithm, "kid": "1"} | (header or {}), claims(**changed), key, [algorithm])
 
 
-def written(header: dict[str, str], secret: bytes | None) -> str:
+def written(header: dict[str, Any], secret: bytes | None) -> str:
     """A token by hand, since no library writes such ones: unsigned, or with any bytes as the secret."""
 
     def encoded(content: bytes) -> str:
@@ -90,6 +90,7 @@ REFUSED = {
     "no name of a key": lambda: token(OTHER, header={"kid": "no"}),
     "a key of its own": lambda: token(OTHER, header={"jwk": OTHER.as_dict(private=False)}),
     "changed": lambda: token()[:-4] + "AAAA",
+    "critical headers that are no list": lambda: written({"alg": "RS256", "kid": "1", "crit": 1}, b""),
     "no token": lambda: "x.y.z",
     "long": lambda: "a" * 20_000,
 }

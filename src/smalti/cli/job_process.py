@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from smalti.cli.progress import CommandWatch, watching
 from smalti.cli.startup import let_pandas_in
 from smalti.engine.jobs.errands import Errand
 from smalti.engine.jobs.folders import JobFolder, Status
-from smalti.engine.jobs.requests import PolicyOnData, from_json
+from smalti.engine.jobs.requests import JobRequest, PolicyOnData, from_json
 from smalti.engine.registry.job_entries import JobResult, JobState
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables import locks
@@ -48,6 +48,7 @@ def _performed(errand: Errand, folder: JobFolder, watch: "JobWatch", is_cut_off:
 
         tell_runs(watch, errand.events)
     try:
+        check_files(watch.registry, request)
         with watching(watch):
             result = perform(request, errand.registry, folder.report)
     except (KeyboardInterrupt, click.exceptions.Abort):
@@ -64,12 +65,27 @@ def _performed(errand: Errand, folder: JobFolder, watch: "JobWatch", is_cut_off:
     return result.exit_code
 
 
+def check_files(registry: Registry, request: JobRequest) -> None:
+    """Refuse files that were bound by name, and in whose places links stand by now.
+
+    Raises:
+        UsageError: likewise.
+    """
+    from smalti.describing import check_as_bound
+
+    stated = [getattr(request, field.name) for field in fields(request)]
+    places = {text for value in stated for text in (value if isinstance(value, tuple) else (value,))}
+    for bound in registry.bindings.in_force():
+        if str(bound.place) in places:
+            check_as_bound(bound)
+
+
 class JobWatch(CommandWatch):
     """Writes down each phase of a job as it begins, unless the job is somebody else's by then."""
 
     def __init__(self, folder: JobFolder, registry: Registry, lease: "Lease") -> None:
         super().__init__()
-        self._folder, self._registry, self._lease = folder, registry, lease
+        self._folder, self.registry, self._lease = folder, registry, lease
         self._status = Status()
         self.checkpoint = folder.checkpoint
 
@@ -100,7 +116,7 @@ class JobWatch(CommandWatch):
         # INVARIANT: nothing is registered by an attempt that another one has followed. The last phase of a
         # run begins before it publishes.
         with suppress(RegistryError):  # then the leash ends it
-            job = self._registry.jobs.get(self._lease.job)
+            job = self.registry.jobs.get(self._lease.job)
             if job is None or job.lease != self._lease or job.state is JobState.QUEUED:
                 raise KeyboardInterrupt
 

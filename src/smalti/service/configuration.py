@@ -103,12 +103,15 @@ def address_of(written: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def check_configuration(configuration: Configuration, *, has_entries: bool) -> None:
-    """Refuse to start where somebody could listen in, or where nobody could be recognised.
+def check_configuration(
+    configuration: Configuration, *, has_entries: bool, registry: Path | None = None
+) -> None:
+    """Refuse to start where somebody could listen in or read all files, or nobody could be recognised.
 
     Args:
         configuration: what to start with.
         has_entries: whether the registry has a key in force.
+        registry: its file; None: it has none.
 
     Raises:
         UsageError: all problems at once.
@@ -119,6 +122,7 @@ def check_configuration(configuration: Configuration, *, has_entries: bool) -> N
             *_problems_of_public_url(configuration),
             *_problems_of_control_planes(configuration),
             *_problems_of_tokens(configuration),
+            *_problems_of_roots(configuration, registry),
         ]
     )
 
@@ -170,6 +174,21 @@ def _problems_of_control_planes(configuration: Configuration) -> list[SmaltiErro
             problems.append(
                 UsageError(str(plane.key), "it cannot be read, or others can read it", expected)
             )
+    return problems
+
+
+def _problems_of_roots(configuration: Configuration, registry: Path | None) -> list[SmaltiError]:
+    """Roots from which a party could bind the registry, its keys beside it, or what others upload."""
+    folders = [configuration.uploads.resolve(), configuration.outputs.resolve()]
+    private = folders if registry is None else [*folders, registry.resolve()]
+    problems: list[SmaltiError] = []
+    for _, root in configuration.roots:
+        place = root.resolve()
+        holds = any(each.is_relative_to(place) for each in private)
+        if holds or any(place.is_relative_to(folder) for folder in folders):
+            expected = "a folder apart from the registry, the uploads and the outputs"
+            problem = "the files of a party would be those of the service, or of others"
+            problems.append(UsageError(f"{root} ([service.roots])", problem, expected))
     return problems
 
 

@@ -22,7 +22,7 @@ def open_service(registry: Registry, configuration: Configuration, passing: Pass
         RegistryError: the registry cannot be read.
     """
     has_entries = passing is not None or any(entry.is_in_force for entry in registry.access.listed())
-    check_configuration(configuration, has_entries=has_entries)
+    check_configuration(configuration, has_entries=has_entries, registry=registry.path)
     uploads = Uploads(configuration.uploads, configuration.upload_limit)
     uploads.prepare()
     make_private(configuration.outputs, "--outputs")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from smalti.describing import check_as_bound
 from smalti.engine.jobs.requests import Assess, Audit, JobRequest, Run, Study, Sweep
 from smalti.engine.registry.bound_data import BoundData
 from smalti.engine.registry.entries import StoredPolicy
@@ -234,6 +235,7 @@ def _bound(registry: Registry, target: IRI) -> BoundData:
     bound = data_of(registry, target)
     if bound is None:
         raise RefusedError(409, "conflict", "no data is bound to this target: its owner uploads it first")
+    check_as_bound(bound)
     return bound
 
 

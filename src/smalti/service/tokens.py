@@ -90,6 +90,13 @@ class Tokens:
             raise
         except JoseError as error:
             raise unauthenticated(f"the token is not valid ({error.error})") from None
+        except (
+            TypeError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+        ):  # parts of other types than JOSE has
+            raise unauthenticated("the token is not valid (malformed)") from None
         subject = decoded.claims["sub"]
         if not isinstance(subject, str) or not subject:
             raise unauthenticated("the token has no subject")

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -192,7 +193,8 @@ def file_below(root: Path, name: str) -> Path:
 def files_below(root: Path) -> list[str]:
     """The names of the files below a configured root, as `file_below` takes them.
 
-    Hidden ones and descriptions beside data are left out, and links; of very many, some.
+    Hidden ones and descriptions beside data are left out, links, what is no file, and names that are no
+    text; of very many, some.
     """
     names: list[str] = []
     for folder, folders, files in os.walk(root):
@@ -200,12 +202,16 @@ def files_below(root: Path) -> list[str]:
         names += [
             str((Path(folder) / name).relative_to(root))
             for name in sorted(files)
-            if name[:1] != "." and not name.endswith("-metadata.json") and not _is_link(folder, name)
+            if name[:1] != "." and not name.endswith("-metadata.json") and _is_listed(Path(folder, name))
         ]
         if len(names) >= _MOST_LISTED:
             break
     return names[:_MOST_LISTED]
 
 
-def _is_link(folder: str, name: str) -> bool:
-    return (Path(folder) / name).is_symlink()
+def _is_listed(place: Path) -> bool:
+    try:
+        str(place).encode()
+        return stat.S_ISREG(place.lstat().st_mode)
+    except (UnicodeEncodeError, OSError):
+        return False

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from smalti.describing import describe_as, describe_file, described_text
+from smalti.describing import check_as_bound, describe_as, describe_file, described_text
 from smalti.engine.registry.bound_data import BoundData
 from smalti.errors import SmaltiError, UsageError
 from smalti.json.text import Json
@@ -130,7 +130,9 @@ def unbind(call: Call[NoQuery, None]) -> Answer:
 
 def read_description(call: Call[NoQuery, None]) -> Answer:
     """The CSVW description of data."""
-    text = described_text(_own(call).place)
+    bound = _own(call)
+    check_as_bound(bound)
+    text = described_text(bound.place)
     if text is None:
         raise not_found()
     return Answer(text, "application/csvm+json")
@@ -162,9 +164,11 @@ def read_through(call: Call[Any, Any], bound: BoundData) -> Iterator[None]:
     """Read data through within the block, while its owner waits; few do at once (`Looks`).
 
     Raises:
-        RefusedError: it is too large (409), too many are being read (429), or as `without_places`.
+        RefusedError: it is too large (409), too many are being read (429), a link stands in its place,
+            or as `without_places`.
     """
     with call.service.looks.of(call.asker.party), without_places(bound):
+        check_as_bound(bound)
         if bound.place.is_file() and not is_looked_through(bound.place):
             raise RefusedError(
                 409, "conflict",
