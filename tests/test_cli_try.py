@@ -274,7 +274,7 @@ def test_what_draws_is_planned_only(tmp_path: Path, kind: Kind, monkeypatch: pyt
     assert trial.plan is not None
     assert trial.tried is None
     assert "no ledger is charged for" in trial.not_run
-    assert bool(trial.expected_errors) is (kind is not Kind.TRAINING)
+    assert bool(trial.expected_errors) is (kind not in {Kind.TRAINING, Kind.SYNTHESIS})
     assert listing(tmp_path) == before
     assert not (tmp_path / "r.sqlite").exists()
     with pytest.raises(UsageError, match="has no k or l"):

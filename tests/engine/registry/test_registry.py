@@ -78,7 +78,7 @@ def test_a_newer_schema_is_refused(registry: Registry, tmp_path: Path) -> None:
         connection.execute("UPDATE smalti_meta SET value = '99'")
     again = Registry.open(tmp_path / "r.sqlite")
     for action in (again.assets, lambda: again.add_policy(READ, "read.jsonld", OWNER)):
-        with pytest.raises(RegistryError, match="schema version 99; expected version 7") as caught:
+        with pytest.raises(RegistryError, match="schema version 99; expected version 8") as caught:
             action()
         assert caught.value.exit_code == 3
 

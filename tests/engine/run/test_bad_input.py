@@ -115,7 +115,7 @@ def test_all_problems_of_a_policy_are_told_at_once(tmp_path: Path) -> None:
 
 
 def test_a_policy_that_is_not_there(tmp_path: Path) -> None:
-    ran = attempt(tmp_path, "missing.jsonld", small_table(tmp_path), code=1)
+    ran = attempt(tmp_path, "missing.jsonld", small_table(tmp_path), code=2)
     assert "missing.jsonld:1:1: error[P109]" in ran.message
 
 
