@@ -173,7 +173,7 @@ def _own(registry: Registry, asker: Asker, uid: str) -> StoredPolicy:
 
 
 def _meant(visible: Sequence[StoredPolicy], asker: Asker, issuer: str | None) -> StoredPolicy:
-    """The entry that is meant, of those under a uid, as `_named`: without an issuer, the asker's own in force.
+    """The entry that is meant of those under a uid: without an issuer, the asker's own in force.
 
     So nobody takes the name of somebody else's policy by writing its uid.
 
