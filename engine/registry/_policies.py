@@ -166,13 +166,18 @@ def end(connection: Connection, entry: int) -> None:
     note(connection, "policy", str(entry))
 
 
-def revocable(connection: Connection, facts: Facts, uid: IRI, party: IRI) -> list[Row[tuple[Any, ...]]]:
-    """The entries in force under a uid that a party may end.
+def revocable(
+    connection: Connection, facts: Facts, uid: IRI, party: IRI, issuer: IRI | None
+) -> list[Row[tuple[Any, ...]]]:
+    """The entries in force under a uid, of an issuer or of all, that a party may end.
 
     Raises:
         UsageError: there is none.
     """
-    rows = connection.execute(in_force().where(db.policies.c.uid == uid)).all()
+    named = in_force().where(db.policies.c.uid == uid)
+    rows = connection.execute(
+        named if issuer is None else named.where(db.policies.c.issuer == issuer)
+    ).all()
     if not rows:
         raise UsageError(str(uid), "no such policy is in force", "the uid of a stored policy")
     revocable_rows = [row for row in rows if may_end(facts, row, party)]

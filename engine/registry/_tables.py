@@ -354,4 +354,4 @@ data_flows = Table(
     Column("changed_at", String(40), nullable=False),
     UniqueConstraint("party", "id"),
 )
-"""What control planes had this data plane start; none is ever removed."""
+"""What control planes had this data plane start."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from smalti.engine.arguments import public_methods
 from smalti.engine.registry import _tables as db
@@ -183,6 +183,30 @@ class DataFlows:
             connection.execute(update(db.data_flows).where(*own).values(call=None, call_at=None))
 
         self._shared.database.change(unchecked, write)
+
+    # --- What is over
+
+    def sweep(self, before: datetime, needed: Collection[Path], *, removes: bool) -> int:
+        """How many were over before a time and are of no use; they are removed if asked for.
+
+        Args:
+            before: the time.
+            needed: folders that hold an output. A flow says whether the one in its folder may be fetched.
+            removes: whether to remove them.
+        """
+        over = [
+            flow.key
+            for flow in self._listed(_C.state.in_([state.value for state in _OVER]), _C.call.is_(None))
+            if flow.changed_at < before and (flow.out is None or flow.out.parent not in needed)
+        ]
+
+        def write(connection: Connection, _: None) -> None:
+            for key in over:
+                connection.execute(delete(db.data_flows).where(_C.key == key))
+
+        if removes and over:
+            self._shared.database.change(unchecked, write)
+        return len(over)
 
     def _listed(self, *conditions: Any) -> tuple[StoredFlow, ...]:
         query = select(db.data_flows).where(*conditions).order_by(_C.changed_at)

@@ -70,11 +70,11 @@ class Policies:
         stored = shared.database.change(check, write, looks_first=False)
         return tuple(policy for policy in stored if policy.issuer == issuer)
 
-    def revoke(self, uid: IRI, party: IRI) -> tuple[StoredPolicy, ...]:
+    def revoke(self, uid: IRI, party: IRI, issuer: IRI | None = None) -> tuple[StoredPolicy, ...]:
         """See `Registry.revoke_policy`."""
 
         def check(connection: Connection) -> list[Row[tuple[Any, ...]]]:
-            return _policies.revocable(connection, self._shared.facts(connection), uid, party)
+            return _policies.revocable(connection, self._shared.facts(connection), uid, party, issuer)
 
         def write(connection: Connection, rows: list[Row[tuple[Any, ...]]]) -> tuple[StoredPolicy, ...]:
             for row in rows:

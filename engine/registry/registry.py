@@ -265,7 +265,7 @@ class Registry:
             document, name, issuer, signature, replaces=replaces, instead_of=instead_of
         )
 
-    def revoke_policy(self, uid: IRI, party: IRI) -> tuple[StoredPolicy, ...]:
+    def revoke_policy(self, uid: IRI, party: IRI, issuer: IRI | None = None) -> tuple[StoredPolicy, ...]:
         """Revoke a policy, and with it what it implied.
 
         Every entry under the uid that the party may end is ended: as its issuer, or as somebody who owns
@@ -274,6 +274,7 @@ class Registry:
         Args:
             uid: of the policy.
             party: who revokes it; asserted by the caller.
+            issuer: whose policy; None: any issuer's.
 
         Returns:
             The entries that were ended.
@@ -281,7 +282,7 @@ class Registry:
         Raises:
             UsageError: no such policy is in force, or the party may end none; nothing was changed.
         """
-        return self.policies.revoke(uid, party)
+        return self.policies.revoke(uid, party, issuer)
 
     def list_policies(self) -> tuple[StoredPolicy, ...]:
         """All policies that were ever put in force, in that order."""

@@ -37,7 +37,7 @@ _EXPECTED: Final = {
     "data": "a table with a path for each IRI", "conf": "a table with a text for each setting of Spark",
     "advanced": "a table", "service": "a table", "tokens": "a table", "behind-proxy": "true or false",
     "upload-limit": "a number of bytes from 1", "processes": "a number from 1 to 64",
-    "rate-of-party": "a number from 0",
+    "rate-of-party": "a number from 0", "tidy-after-days": "a number of days from 1",
     "rate-of-address": "a number from 0", "roots": "a table with a folder for each party",
     "control-planes": "a table with an address for each party",
     "control-plane-keys": "a table with a file for each party",
@@ -148,6 +148,8 @@ class ServiceSettings(_Part):
     """Likewise of an address of which nobody is recognised."""
     public_url: str | None = None
     """The address under which others reach it."""
+    tidy_after_days: Annotated[float, Field(ge=1, le=36500)] | None = None
+    """Days after which what nothing needs is removed, also by `smalti worker`; None: nothing is."""
     tokens: TokenSettings | None = None
     control_planes: Annotated[_Texts, BeforeValidator(_pairs)] = ()
     """By party, the address at which its control plane is told of data flows."""

@@ -1,28 +1,50 @@
 """What the service keeps and nothing needs any more: found, and removed where that is asked for.
 
 Removed are folders of uploads that no target is bound to, folders of jobs that ended and in which no
-recorded output and no report is, sessions that ended, and answers whose day is over. Kept is whatever a
-binding in force, a job that is not over, a version, an intent or a report names; what the service did not
-create, by its name; and links. Outputs, certificates and the private folders of workers are never touched:
-later verification and the figures over several releases read them.
+recorded output and no report is, private folders of ended jobs without a report and a checkpoint, data
+flows that are over and of which no output is recorded, sessions that ended, and answers whose day is over.
+Kept is whatever a binding in force, a job that is not over, a version, an intent or a report names; what
+the service did not create, by its name; and links. Outputs and certificates are never touched: later
+verification and the figures over several releases read them.
 """
 
+import logging
+import os
 import re
 import shutil
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from smalti.engine.jobs.folders import JobFolder
+from smalti.engine.registry.job_entries import StoredJob
 from smalti.engine.registry.registry import Registry
-from smalti.errors import UsageError
+from smalti.errors import SmaltiError, UsageError
 
 LEAST: Final = timedelta(days=1)
 """Nothing younger is removed: an upload may be under way for as long."""
 _UPLOAD: Final = re.compile(r"(\.partial-)?[0-9a-f]{32}")
 _JOB: Final = re.compile(r"[0-9a-f]{16}")
 """Names are random, so that a name in a text says which folder is meant, however its path is written."""
+_EVERY: Final = timedelta(days=1)
+_ENDING_SECONDS: Final = 5.0
+_LOG: Final = logging.getLogger("smalti.tidying")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """The folders to look at; each may be missing. None: it is not looked at."""
+
+    uploads: Path | None = None
+    """The service's folder of uploads."""
+    outputs: Path | None = None
+    """The service's folder of outputs of jobs."""
+    private: Path | None = None
+    """A worker's folder of private folders of jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +54,8 @@ class Tidied:
     uploads: tuple[Path, ...]
     """Folders, each of one upload."""
     jobs: tuple[Path, ...]
-    """Folders of jobs that ended."""
+    """Folders of jobs that ended: of outputs, and private ones."""
+    flows: int
     sessions: int
     answers: int
     size: int
@@ -42,8 +65,7 @@ class Tidied:
 
 def tidy(
     registry: Registry,
-    uploads: Path,
-    outputs: Path,
+    places: Places,
     older_than: timedelta,
     *,
     removes: bool,
@@ -53,8 +75,7 @@ def tidy(
 
     Args:
         registry: that says what is needed.
-        uploads: the service's folder of uploads; it may be missing.
-        outputs: the service's folder of outputs of jobs; likewise.
+        places: to look at.
         older_than: what is younger stays.
         removes: whether to remove it.
         now: the time.
@@ -68,15 +89,17 @@ def tidy(
     now = now or datetime.now(UTC)
     before = now - older_than
     # The folders are listed first: what is bound or ordered meanwhile is seen by the registry afterwards.
-    old_uploads = tuple(_folders(uploads, _UPLOAD, before))
-    old_jobs = tuple(_folders(outputs, _JOB, before))
+    old_uploads = tuple(_folders(places.uploads, _UPLOAD, before))
+    old_jobs = tuple(_folders(places.outputs, _JOB, before))
     needed = _needed(registry)
-    over = {
-        job.id for job in registry.jobs.listed() if job.ended_at is not None and job.ended_at < before
-    } | {folder.name for folder in old_jobs if registry.jobs.get(folder.name) is None}
+    ended = [job for job in registry.jobs.listed() if job.ended_at is not None and job.ended_at < before]
+    over = {job.id for job in ended} | {
+        folder.name for folder in old_jobs if registry.jobs.get(folder.name) is None
+    }
     unneeded_uploads = tuple(folder for folder in old_uploads if folder.name not in needed)
-    unneeded_jobs = tuple(
-        folder for folder in old_jobs if folder.name in over and folder.name not in needed
+    unneeded_jobs = (
+        *(folder for folder in old_jobs if folder.name in over and folder.name not in needed),
+        *_private(ended, places.private, needed, before),
     )
     folders = (*unneeded_uploads, *unneeded_jobs)
     size = sum(file.lstat().st_size for folder in folders for file in folder.rglob("*"))
@@ -85,22 +108,86 @@ def tidy(
             shutil.rmtree(folder, ignore_errors=True)
     sessions = registry.sessions.sweep(before.timestamp(), removes=removes)
     answers = registry.answers.sweep(before, removes=removes)
-    return Tidied(unneeded_uploads, unneeded_jobs, sessions, answers, size, removes)
+    flows = registry.flows.sweep(before, registry.intents.places(), removes=removes)
+    return Tidied(unneeded_uploads, unneeded_jobs, flows, sessions, answers, size, removes)
 
 
-def _folders(place: Path, names: re.Pattern[str], before: datetime) -> Iterator[Path]:
+@contextmanager
+def tidying(registry: Registry, places: Places, older_than: timedelta | None) -> Iterator[None]:
+    """Remove what nothing needs, now and every day until the end of the block, in a thread.
+
+    What was removed, and what goes wrong, is logged; nothing is raised.
+
+    Args:
+        registry: that says what is needed.
+        places: to look at.
+        older_than: what is younger stays; None: nothing is removed.
+    """
+    is_over = threading.Event()
+
+    def turn() -> None:
+        _tidy_and_log(registry, places, older_than or LEAST)
+        while not is_over.wait(_EVERY.total_seconds()):
+            _tidy_and_log(registry, places, older_than or LEAST)
+
+    thread = threading.Thread(target=turn, daemon=True)
+    if older_than is not None:
+        thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        if thread.is_alive():
+            thread.join(_ENDING_SECONDS)
+
+
+def _tidy_and_log(registry: Registry, places: Places, older_than: timedelta) -> None:
+    try:
+        tidied = tidy(registry, places, older_than, removes=True)
+    except SmaltiError as error:
+        _LOG.error("tidying: %s", error)
+    except Exception as error:
+        _LOG.error("tidying: %s", type(error).__name__)
+    else:
+        for folder in (*tidied.uploads, *tidied.jobs):
+            _LOG.warning("tidying: removed %s", folder)
+
+
+def _folders(place: Path | None, names: re.Pattern[str], before: datetime) -> Iterator[Path]:
     """The service's own folders in a place, that nobody changed after a time."""
-    if not place.is_dir():
+    if place is None or not place.is_dir():
         return
     for folder in sorted(place.iterdir()):
-        if names.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
-            changed = max(each.lstat().st_mtime for each in (folder, *folder.rglob("*")))
-            if changed < before.timestamp():
-                yield folder
+        if names.fullmatch(folder.name) and _is_old(folder, before):
+            yield folder
+
+
+def _private(
+    ended: Iterable[StoredJob], place: Path | None, needed: str, before: datetime
+) -> Iterator[Path]:
+    """The private folders in a place, of ended jobs, without a report and a checkpoint."""
+    for job in ended:
+        if job.folder is None or job.folder.parent != place or _is_named(job.folder, needed):
+            continue
+        folder = JobFolder(job.folder)
+        if _is_old(folder.path, before) and not folder.is_alive and not folder.holds_work:
+            yield folder.path
+
+
+def _is_named(folder: Path, needed: str) -> bool:
+    """Whether a place is this folder, or in it. Names of jobs may be chosen, so the whole path counts."""
+    return any(f"{folder}{end}" in needed for end in (os.sep, "\n", '"'))
+
+
+def _is_old(folder: Path, before: datetime) -> bool:
+    """Whether it is a folder, no link, and nobody changed it after a time."""
+    if not folder.is_dir() or folder.is_symlink():
+        return False
+    return max(each.lstat().st_mtime for each in (folder, *folder.rglob("*"))) < before.timestamp()
 
 
 def _needed(registry: Registry) -> str:
-    """All places that the registry names and needs, as one text."""
+    """All places that the registry names and needs, as one text with a line for each."""
     places = [str(bound.place) for bound in registry.bindings.in_force()]
     places += [str(version.path) for version in registry.outputs.all()]
     places += map(str, registry.intents.places())
@@ -109,4 +196,4 @@ def _needed(registry: Registry) -> str:
             places.append(job.request)
         elif job.result is not None:
             places += [str(place) for place in (job.result.report, job.result.out) if place is not None]
-    return "\n".join(places)
+    return "".join(f"{place}\n" for place in places)

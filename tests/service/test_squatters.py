@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from service_world import POLICY, STRANGER, World, make_world
+from service_world import AUDITOR, POLICY, STRANGER, World, make_world
 from shell import CUSTOMER, OWNER, USER, small_document, small_table
 
 from smalti.errors import UsageError
@@ -55,6 +55,25 @@ def test_who_writes_the_uid_of_a_policy_is_not_shown_its_rules(world: World) -> 
         assert USER not in answer
         assert "marketing" not in answer
         assert OWNER not in answer
+
+
+def test_a_uid_of_several_issuers_means_what_the_asker_may_see(world: World) -> None:
+    path = f"/v1/policies/{POLICY}"
+    assert world.add_policy(small_of_stranger(POLICY, OWN), STRANGER).status_code == 201
+    for party in (OWNER, STRANGER):
+        assert world.get(path, party).json()["issuer"] == party
+    assert world.get(path, USER).json()["issuer"] == OWNER
+    assert world.get(path, USER, issuer=STRANGER).status_code == 404
+    several = world.get(path, AUDITOR)
+    assert several.status_code == 409
+    listed = [{"uid": POLICY, "issuer": issuer} for issuer in sorted([OWNER, STRANGER])]
+    assert several.json()["policies"] == listed
+    for issuer in (OWNER, STRANGER):
+        assert world.get(path, AUDITOR, issuer=issuer).json()["issuer"] == issuer
+    assert world.ask("DELETE", path, OWNER, params={"issuer": STRANGER}).status_code == 404
+    assert world.ask("DELETE", path, STRANGER).status_code == 204
+    assert world.get(path, AUDITOR).json()["issuer"] == OWNER, "what is in force comes first"
+    assert world.get(path, AUDITOR, issuer=STRANGER).json()["state"] == "revoked"
 
 
 def test_who_is_named_by_one_rule_sees_no_rule_for_others(world: World) -> None:

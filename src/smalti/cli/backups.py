@@ -17,34 +17,49 @@ def registry() -> None:
               help="The service's folder of uploads.  [default: beside the registry]")  # fmt: skip
 @click.option("--outputs", metavar="FOLDER", type=PLACE,
               help="The service's folder of outputs of jobs.  [default: beside the registry]")  # fmt: skip
+@click.option("--jobs", "private", metavar="FOLDER", type=PLACE,
+              help="Private folders of workers' jobs.  [default: beside the registry]")  # fmt: skip
 @click.option("--older-than", metavar="DAYS", type=float, default=30.0, show_default=True,
               help="What was changed since stays.")  # fmt: skip
 @click.option("--remove", is_flag=True, help="Remove it; otherwise it is only shown.")
 @registry_option
 def tidy(
-    registry: str, uploads: str | None, outputs: str | None, older_than: float, *, remove: bool
+    registry: str,
+    uploads: str | None,
+    outputs: str | None,
+    private: str | None,
+    older_than: float,
+    *,
+    remove: bool,
 ) -> int:
     """Show what the service keeps and nothing needs, or remove it.
 
-    Uploads that no target is bound to, folders of ended jobs without an output or a report (such a job
-    cannot be tried again), sessions and remembered answers that are over. Outputs and certificates stay.
+    Uploads that no target is bound to, folders of ended jobs without an output, a report or a checkpoint
+    (such a job of the service cannot be tried again), data flows, sessions and remembered answers that are
+    over. Outputs and certificates stay.
     """
     from datetime import timedelta
 
     from smalti.cli.serve import beside
+    from smalti.engine.jobs.folders import folder_beside
     from smalti.engine.registry.registry import Registry
+    from smalti.tidying import Places
     from smalti.tidying import tidy as tidied
 
     opened = Registry.open(registry)
-    places = (beside(uploads, registry, "uploads"), beside(outputs, registry, "outputs"))
-    result = tidied(opened, *places, timedelta(days=older_than), removes=remove)
+    places = Places(
+        uploads=beside(uploads, registry, "uploads"),
+        outputs=beside(outputs, registry, "outputs"),
+        private=folder_beside(opened).absolute() if private is None else Path(private).absolute(),
+    )
+    result = tidied(opened, places, timedelta(days=older_than), removes=remove)
     for what, folders in (("upload", result.uploads), ("job", result.jobs)):
         for folder in folders:
             click.echo(f"{what} {folder}")
     verb = "removed" if result.was_removed else "would be removed (--remove does it)"
     click.echo(
         f"{len(result.uploads)} uploads and {len(result.jobs)} folders of jobs ({result.size} bytes), "
-        f"{result.sessions} sessions, {result.answers} answers: {verb}"
+        f"{result.flows} data flows, {result.sessions} sessions, {result.answers} answers: {verb}"
     )
     return 0
 

@@ -7,6 +7,7 @@ import click
 from smalti.cli.options import PLACE, party_option, registry_option
 
 if TYPE_CHECKING:
+    from datetime import timedelta
     from pathlib import Path
 
     from smalti.service.configuration import ControlPlane, TokenIssuer
@@ -60,7 +61,7 @@ def serve(
     from smalti.service.rates import OF_ADDRESS, OF_PARTY
 
     logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT)
-    settings = _settings(ctx)
+    settings = service_settings(ctx)
     host, port = address_of(str(options["address"] or settings.address or DEFAULT_ADDRESS))
     configuration = Configuration(
         host=host,
@@ -78,9 +79,17 @@ def serve(
         rate_of_address=OF_ADDRESS if settings.rate_of_address is None else settings.rate_of_address,
         public_url=settings.public_url,
         processes=_processes(options["processes"], settings.processes),
+        tidy_after=tidy_after(settings),
     )
     server.serve(registry, configuration, iri(party or NOBODY_NAMED, "--as"), _announce)
     return 0
+
+
+def tidy_after(settings: "ServiceSettings") -> "timedelta | None":
+    """After how long what nothing needs is removed; None: never."""
+    from datetime import timedelta
+
+    return None if settings.tidy_after_days is None else timedelta(days=settings.tidy_after_days)
 
 
 def _announce(announcement: "Announcement") -> None:
@@ -90,7 +99,8 @@ def _announce(announcement: "Announcement") -> None:
         click.echo(f"try: curl -H 'Authorization: Bearer {announcement.key}' {announcement.url}/v1/self")
 
 
-def _settings(ctx: click.Context) -> "ServiceSettings":
+def service_settings(ctx: click.Context) -> "ServiceSettings":
+    """What the settings file that was named says of the service; empty where none was."""
     from smalti.cli.settings import Choice
     from smalti.settings import ServiceSettings
 

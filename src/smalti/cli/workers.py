@@ -62,9 +62,11 @@ def worker(  # noqa: PLR0913 (an option each)
     that kept a checkpoint or have tries left are queued again, others are stopped.
     """
     from smalti.cli.opening import open_registry
+    from smalti.cli.serve import service_settings, tidy_after
     from smalti.engine.jobs.folders import folder_beside
     from smalti.engine.jobs.requests import absolute
     from smalti.engine.jobs.worker import Until, Worker, WorkerChoices, own_name
+    from smalti.tidying import Places, tidying
 
     if once and drain:
         raise click.UsageError("`--once` or `--drain`, not both.")
@@ -72,6 +74,7 @@ def worker(  # noqa: PLR0913 (an option each)
         from smalti.engine.run.lineage_events import check_place
 
         check_place(events)
+    keeps = tidy_after(service_settings(click.get_current_context()))
     place = _place(registry)
     opened = open_registry(place)
     choices = WorkerChoices(
@@ -94,7 +97,8 @@ def worker(  # noqa: PLR0913 (an option each)
     try:
         if until is Until.STOPPED:
             click.echo(f"worker {choices.name}: waits for jobs of {opened.name}", err=True)
-        working.work(until, job_id)
+        with tidying(opened, Places(private=choices.folder), keeps):
+            working.work(until, job_id)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

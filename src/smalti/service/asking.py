@@ -176,5 +176,6 @@ class Asking:
 
 def _refusal(document: Json) -> RefusedError:
     """A refusal from the document that it became."""
-    more: Json = {name: document[name] for name in ("problems", "findings", "decision") if name in document}
+    members = ("problems", "findings", "decision", "policies")
+    more: Json = {name: document[name] for name in members if name in document}
     return RefusedError(document["status"], document["code"], document["detail"], more)

@@ -1,6 +1,7 @@
 """How the service is reached, what it keeps and whom it believes: checked before anything is opened."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -67,6 +68,8 @@ class Configuration:
     """That answer, on one socket."""
     public_url: str | None = None
     """Under which address others reach the service, without a slash at the end; None: `url`."""
+    tidy_after: timedelta | None = None
+    """What nothing needs is removed after so long; None: it stays."""
 
     @property
     def is_local(self) -> bool:

@@ -39,6 +39,14 @@ _PROBLEM: Final[Json] = {
             "items": {"type": "object", "description": "a finding about a policy document"},
         },
         "decision": {"type": "object", "description": "why something is not permitted"},
+        "policies": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["uid", "issuer"],
+                "description": "one of several policies that could be meant",
+            },
+        },
     },
 }
 

@@ -19,6 +19,7 @@ from smalti.service.authentication import passing_key
 from smalti.service.configuration import Configuration
 from smalti.service.opening import open_service
 from smalti.service.processes import answer_alone, answer_by_several
+from smalti.tidying import Places, tidying
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
@@ -63,10 +64,12 @@ def serve(
             bound = replace(configuration, port=port)
             _check_certificate(bound.certificate, bound.key)
             announcing = partial(announce, Announcement(bound.url, key, party))
-            if bound.processes > 1:
-                answer_by_several(place, bound, passing, listener, announcing)
-            else:
-                answer_alone(replace(service, configuration=bound), listener, announcing)
+            places = Places(uploads=bound.uploads, outputs=bound.outputs)
+            with tidying(registry, places, bound.tidy_after):
+                if bound.processes > 1:
+                    answer_by_several(place, bound, passing, listener, announcing)
+                else:
+                    answer_alone(replace(service, configuration=bound), listener, announcing)
     finally:
         registry.close()
 

@@ -52,7 +52,16 @@ class PolicyList(Paged):
     target: Annotated[str, Field(max_length=4096)] | None = None
 
 
-class WrittenAs(Described):
+class OfIssuer(Described):
+    """Which policy of a uid."""
+
+    issuer: Annotated[
+        str | None,
+        Field(max_length=4096, description="whose policy it is, where several have written the uid"),
+    ] = None
+
+
+class WrittenAs(OfIssuer):
     """How the document of a policy is written in the answer."""
 
     form: Annotated[
@@ -88,14 +97,13 @@ def replace(call: Call[NoQuery, RawBody]) -> Answer:
     return answered(_submitted_json(submitted), 200, {"ETag": _tag(submitted.policies[0])})
 
 
-def revoke(call: Call[NoQuery, None]) -> Answer:
+def revoke(call: Call[OfIssuer, None]) -> Answer:
     """Revoke a policy, and with it what it implied."""
-    registry, uid = call.service.registry, call.path["uid"]
-    current = _visible(registry, call.asker, uid)
-    if not governs(registry, call.asker, current):
-        raise not_found()
+    registry, asker = call.service.registry, call.asker
+    governed = [stored for stored in _named(registry, call.path["uid"]) if governs(registry, asker, stored)]
+    current = _meant(governed, asker, call.query.issuer)
     _check_state(call.headers, current, is_required=False)
-    registry.revoke_policy(current.uid, call.asker.party)
+    registry.revoke_policy(current.uid, asker.party, current.issuer)
     return NOTHING
 
 
@@ -117,8 +125,13 @@ def list_all(call: Call[PolicyList, None]) -> Answer:
 
 def read(call: Call[WrittenAs, None]) -> Answer:
     """One policy; its document is for its issuer, owners of its targets, and auditors."""
-    registry = call.service.registry
-    current = _visible(registry, call.asker, call.path["uid"])
+    registry, asker = call.service.registry, call.asker
+    visible = [
+        stored
+        for stored in _named(registry, call.path["uid"])
+        if is_for(asker, stored) or governs(registry, asker, stored)
+    ]
+    current = _meant(visible, asker, call.query.issuer)
     stored = registry.list_policies()
     states = dict(zip(map(_identity, stored), policy_states(stored), strict=True))
     shown = _shown(call, current, states[_identity(current)])
@@ -162,21 +175,34 @@ def _own(registry: Registry, asker: Asker, uid: str) -> StoredPolicy:
     raise not_found()
 
 
-def _visible(registry: Registry, asker: Asker, uid: str) -> StoredPolicy:
-    """The entry under a uid that the asker means: its own first.
+def _meant(visible: Sequence[StoredPolicy], asker: Asker, issuer: str | None) -> StoredPolicy:
+    """The entry that is meant of those under a uid: without an issuer, the asker's own in force.
+
+    So nobody takes the name of somebody else's policy by writing its uid.
+
+    Args:
+        visible: that the asker may hear of; nothing is said of others.
+        asker: who asks.
+        issuer: the one that it states; None: none.
 
     Raises:
-        RefusedError: there is none that it may see.
+        RefusedError: there is none (404), or several issuers have one (409, with all of them).
     """
-    visible = [
-        stored
-        for stored in _named(registry, uid)
-        if is_for(asker, stored) or governs(registry, asker, stored)
-    ]
     own = [stored for stored in visible if stored.issuer == asker.party and stored.is_in_force]
-    if not visible:
+    if issuer is None and own:
+        return own[0]
+    stated = [stored for stored in visible if issuer in {None, stored.issuer}]
+    meant = [stored for stored in stated if stored.is_in_force] or stated
+    if not meant:
         raise not_found()
-    return (own or visible)[0]
+    of_issuers = {stored.issuer: stored for stored in reversed(meant)}
+    if len(of_issuers) > 1:
+        listed = [{"uid": each.uid, "issuer": name} for name, each in sorted(of_issuers.items())]
+        raise RefusedError(
+            409, "conflict", "several issuers have written a policy of this uid: state the `issuer`",
+            {"policies": listed},
+        )  # fmt: skip
+    return meant[0]
 
 
 def _tag(stored: StoredPolicy) -> str:
@@ -313,7 +339,7 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     Operation(
         method="GET", path="/v1/policies/{uid:path}", name="readPolicy", tag="policies",
         summary="Read a policy, with its ETag.",
-        roles=READERS, handler=read, query=WrittenAs, body=type(None), gives=_POLICY, refuses=(404,),
+        roles=READERS, handler=read, query=WrittenAs, body=type(None), gives=_POLICY, refuses=(404, 409),
     ),
     Operation(
         method="PUT", path="/v1/policies/{uid:path}", name="replacePolicy", tag="policies",
@@ -324,6 +350,6 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     Operation(
         method="DELETE", path="/v1/policies/{uid:path}", name="revokePolicy", tag="policies",
         summary="Revoke a policy, and with it what it implied.",
-        roles=PARTIES, handler=revoke, query=NoQuery, body=type(None), status=204, refuses=(404, 412),
+        roles=PARTIES, handler=revoke, query=OfIssuer, body=type(None), status=204, refuses=(404, 412),
     ),
 )  # fmt: skip

@@ -297,10 +297,10 @@ def _is_party(visit: Visit) -> bool:
 def _read(visit: Visit) -> tuple[Json, str]:
     """A policy and its ETag."""
     path = {"uid": visit.query.get("uid", "")}
-    form = visit.query.get("form", "")
+    form, issuer = visit.query.get("form", ""), visit.query.get("issuer")
     if form not in dict(_FORMS):
-        form = _form_of(visit.asking.read("readPolicy", path=path)["name"])
-    answer = visit.asking.ask("readPolicy", path=path, query={"form": form})
+        form = _form_of(visit.asking.read("readPolicy", path=path, query={"issuer": issuer})["name"])
+    answer = visit.asking.ask("readPolicy", path=path, query={"form": form, "issuer": issuer})
     return visit.asking.document(answer), answer.headers["ETag"]
 
 
