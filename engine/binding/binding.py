@@ -7,10 +7,11 @@ right (semantics of authority). Parties are asserted by the caller and trusted, 
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.registry.entries import TargetVersion
+from smalti.engine.registry.kept_secret import load_secret
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.description import Description, Source
 from smalti.engine.tables.reading import Contents
-from smalti.engine.tables.secret import hmac_digest, load_secret
+from smalti.engine.tables.secret import hmac_digest
 from smalti.errors import UsageError
 from smalti.vocab.terms import IRI
 

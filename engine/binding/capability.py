@@ -30,10 +30,10 @@ from smalti.engine.plan.reports import Report, RowsReport
 from smalti.engine.registry.budget import ChargedLoss
 from smalti.engine.registry.commit import Stage
 from smalti.engine.registry.entries import OutputColumn, OutputTable
+from smalti.engine.registry.kept_secret import load_secret
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents
-from smalti.engine.tables.secret import load_secret
 from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
 from smalti.errors import InternalError, UsageError
 from smalti.policy.decide.decision import Reason

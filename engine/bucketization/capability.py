@@ -38,9 +38,9 @@ from smalti.engine.plan.origins import Change, ColumnOrigin, Origins, of_rows
 from smalti.engine.plan.plan import Role
 from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import OutputColumn, OutputTable
+from smalti.engine.registry.kept_secret import load_secret
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
-from smalti.engine.tables.secret import load_secret
 from smalti.engine.tables.writing import content_digest
 from smalti.engine.verify.buckets import GroupsVerification, verify_groups
 from smalti.engine.verify.promise import PublishedCheck

@@ -24,11 +24,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from smalti.engine.arguments import public
 from smalti.engine.registry._database import Database, sync_folder
 from smalti.engine.registry.decision_log import DecisionLog
+from smalti.engine.registry.kept_secret import load_secret
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.secret import (
     ENVIRONMENT,
     hmac_digest,
-    load_secret,
     pseudonym_key_path,
     pseudonym_key_paths,
     secret_path,

@@ -11,7 +11,7 @@ from smalti.engine.registry import _assets, _withdrawals
 from smalti.engine.registry._journal import moment
 from smalti.engine.registry._shared import Shared
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.tables.secret import load_secret
+from smalti.engine.registry.kept_secret import load_secret
 from smalti.engine.tables.withdrawn import NOBODY, Withdrawn, keyed_with, stored_digests
 from smalti.errors import UsageError
 from smalti.vocab.terms import IRI

@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Final
 from pydantic import TypeAdapter
 
 from smalti.engine.binding.checkpoints import STATE_NAME
+from smalti.engine.registry.kept_secret import load_secret
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables import locks
 from smalti.engine.tables.reading import file_digest
-from smalti.engine.tables.secret import hmac_digest, load_secret
+from smalti.engine.tables.secret import hmac_digest
 from smalti.errors import BackendError, DataError, UsageError
 
 if TYPE_CHECKING:

@@ -269,7 +269,8 @@ def test_one_column_of_categories_has_a_bound_of_different_values(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("one_row_each", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("one_row_each", [True, False])
 def test_spark_publishes_the_same(spark: object, tmp_path: Path, one_row_each: bool) -> None:
     from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415 (absent without the extra)
 

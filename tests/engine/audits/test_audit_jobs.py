@@ -79,6 +79,7 @@ def states(folder: Path) -> list[AttemptState]:
     return [one.state for one in registry(folder).attempts(IRI(OUTPUT))]
 
 
+@pytest.mark.slow
 def test_an_audit_is_started_listed_and_followed_to_its_end(tmp_path: Path) -> None:
     job = started(tmp_path)
     listed = shell.smalti("audit", "list", "--registry", "r.sqlite", "--format", "json", cwd=tmp_path).json

@@ -144,6 +144,7 @@ def kill_at_random(folder: Path, jobs: dict[str, StoredJob], kills: int, seed: i
     check_all(folder, jobs)
 
 
+@pytest.mark.slow
 def test_workers_are_killed_at_random_moments(tmp_path: Path) -> None:
     seed = random.SystemRandom().randrange(10**6)
     print("seed", seed)

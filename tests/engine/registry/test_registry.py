@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from smalti.engine.registry import kept_secret
 from smalti.engine.registry.entries import AssetKind, Input, version_iri
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.review import reviews
@@ -424,6 +425,19 @@ def test_the_secret_is_made_once_and_private(tmp_path: Path) -> None:
     made.chmod(0o640)
     with pytest.raises(RegistryError, match="can be read by others"):
         secret.load_secret(tmp_path / "r.sqlite")
+
+
+def test_no_new_secret_is_made_beside_recorded_digests(registry: Registry, tmp_path: Path) -> None:
+    first = kept_secret.load_secret(registry.path)
+    world.run(registry, tmp_path / "out")
+    place = secret.secret_path(tmp_path / "r.sqlite")
+    place.unlink()
+    with pytest.raises(RegistryError, match=r"secret is missing.*Restore it from the backup"):
+        kept_secret.load_secret(registry.path)
+    assert not place.exists()
+    place.write_bytes(first)
+    place.chmod(0o600)
+    assert kept_secret.load_secret(registry.path) == first
 
 
 def test_the_environment_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.mark.slow
 def test_spark_finds_the_same_aggregates(spark: "SparkSession") -> None:
     rows = rich(400, seed=7)
     plan = release(rows=7, groups=3)

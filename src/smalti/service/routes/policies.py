@@ -1,6 +1,6 @@
 """Policies: check, add, replace, revoke, list, read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -12,9 +12,8 @@ from smalti.errors import PolicyError, UsageError
 from smalti.formatting import convert_text
 from smalti.json.registry import policy_json, policy_states
 from smalti.json.text import Json
+from smalti.named_keys import pseudonym_keys_of
 from smalti.policy.findings.render import to_explained_json
-from smalti.policy.model.model import Comparison, Policy, Text
-from smalti.policy.model.refinements import parameters_of
 from smalti.service.disclosure import governs, is_for, shown_targets
 from smalti.service.operations import (
     JSON_LD,
@@ -38,7 +37,6 @@ from smalti.service.parties import PARTIES, READERS, Asker
 from smalti.service.problems import TITLES, RefusedError, not_found, refusal_of
 from smalti.service.received import RawBody
 from smalti.submitting import Submitted, submit_policies
-from smalti.vocab.terms import PSEUDONYM_KEY
 
 _TYPES: Final = tuple(POLICY_TYPES)
 _POLICY: Final = having("uid", "digest", "issuer", "targets", "added", "state", "revoked")
@@ -243,11 +241,11 @@ def check_document(registry: Registry, asker: Asker, body: RawBody) -> CheckedDo
     if not checked.is_valid:
         findings = [to_explained_json(finding) for finding in checked.diagnostics]
         raise RefusedError(422, "policy-error", TITLES["policy-error"], {"findings": findings})
-    check_keys(registry, asker, checked.policies)
+    _check_keys(registry, asker, pseudonym_keys_of(checked.policies))
     return checked
 
 
-def check_keys(registry: Registry, asker: Asker, policies: Sequence[Policy]) -> None:
+def _check_keys(registry: Registry, asker: Asker, named: frozenset[str]) -> None:
     """Refuse keys of pseudonyms of somebody else, under which the asker could look up guesses.
 
     A key is that of the party whose policy named it first, whether or not that is in force.
@@ -255,25 +253,16 @@ def check_keys(registry: Registry, asker: Asker, policies: Sequence[Policy]) -> 
     Raises:
         RefusedError: by 409.
     """
-    named = {name for policy in policies for name in _keys(policy)}
     if not named:
         return
     holders: dict[str, str] = {}
     for stored in registry.list_policies():
-        for name in () if stored.policy is None else _keys(stored.policy):
+        for name in () if stored.policy is None else pseudonym_keys_of([stored.policy]):
             holders.setdefault(name, stored.issuer)
     if any(holders.get(name, asker.party) != asker.party for name in named):
         raise RefusedError(
             409, "conflict", "a key of pseudonyms that it names is somebody else's: name a key of your own"
         )
-
-
-def _keys(policy: Policy) -> Iterator[str]:
-    """The names of keys of pseudonyms in a policy."""
-    for permission in policy.permissions:
-        for condition in parameters_of(permission):
-            if isinstance(condition, Comparison) and condition.operand == PSEUDONYM_KEY:
-                yield from (value.text for value in condition.values if isinstance(value, Text))
 
 
 def _submitted(call: Call[NoQuery, RawBody], *, replaces: bool, instead_of: str | None = None) -> Submitted:
@@ -305,7 +294,7 @@ def _check_uses_nothing_of_others(call: Call[NoQuery, RawBody]) -> None:
     registry, party = call.service.registry, call.asker.party
     checked = _checked(call.body, registry, call.asker)
     targets = {target for policy in checked.policies for target in policy.targets}
-    check_keys(registry, call.asker, checked.policies)
+    _check_keys(registry, call.asker, pseudonym_keys_of(checked.policies))
     if any(registry.ownership.has_others_below(target, party) for target in targets):
         raise RefusedError(
             409, "conflict", "this party cannot put a policy on one of the targets: name other IRIs"
