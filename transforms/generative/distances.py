@@ -81,7 +81,8 @@ class PrincipalComponents:
         return cls(mean, np.ascontiguousarray(axes, np.float32))
 
     def features(self, records: Floats) -> Floats:
-        return (records - self.mean) @ self.axes
+        features: Floats = ((records - self.mean) @ self.axes).astype(np.float32, copy=False)
+        return features
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,4 +259,5 @@ class KernelDensity:
 
     def scores(self) -> Doubles:
         """The scores of all audited records: finite, also where no sample has a record's label."""
-        return np.maximum(self._logs, np.finfo(np.float64).min)
+        finite: Doubles = np.maximum(self._logs, np.finfo(np.float64).min)
+        return finite

@@ -107,7 +107,7 @@ class ImageAdversarial:
         values = values.reshape(len(noise), self.height // 4, self.width // 4, self.channels[1])
         for layer in convolutions:
             values = jax.lax.conv_transpose(
-                jax.nn.relu(values), layer.weights, (2, 2), "SAME", dimension_numbers=_NUMBERS
+                jax.nn.relu(values), jnp.asarray(layer.weights), (2, 2), "SAME", dimension_numbers=_NUMBERS
             )
             values = values + layer.biases
         return jax.nn.sigmoid(values).reshape(len(noise), -1)
@@ -120,7 +120,7 @@ class ImageAdversarial:
         values = records.reshape(len(records), self.height, self.width, self.colours)
         for layer in convolutions:
             values = jax.lax.conv_general_dilated(
-                values, layer.weights, (2, 2), "SAME", dimension_numbers=_NUMBERS
+                values, jnp.asarray(layer.weights), (2, 2), "SAME", dimension_numbers=_NUMBERS
             )
             values = jax.nn.leaky_relu(values + layer.biases, 0.2)
         flat = values.reshape(len(records), -1)
