@@ -88,7 +88,7 @@ lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions
 	$(UV_COMPILE) --constraint requirements/constraints.in pyproject.toml requirements/build.in \
 		-o requirements/core.txt
 	$(UV_COMPILE) --constraint requirements/core.txt pyproject.toml \
-		--extra spark --extra postgresql --extra signatures --extra privacy --extra images --extra frames --extra audit --extra service \
+		--extra spark --extra postgresql --extra signatures --extra privacy --extra images --extra digits --extra frames --extra audit --extra service \
 		requirements/build.in requirements/dev.in -o requirements/dev.txt
 	$(UV_COMPILE) --constraint requirements/dev.txt pyproject.toml --extra service requirements/build.in \
 		-o requirements/service.txt

@@ -1,8 +1,8 @@
 """Times decisions over HTTP beside the library's own: requests each second, and how long the slowest took.
 
-    python benchmarks/serving.py --clients 1 32 --seconds 10
+    python benchmarks/serving.py --clients 1 32 --processes 1 2 --seconds 10
 
-The server is a process of its own, as `smalti serve` starts it; clients are processes that keep their
+The server is one process, or several, as `smalti serve` starts it; clients are processes that keep their
 connections, and share the machine with it. Each decision is logged, as ever. The registry holds so many
 rules, as `registry_decisions.py` makes them.
 """
@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -61,6 +63,7 @@ def main() -> None:
     """Print one line for each number of clients, and one for the library."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 32])
+    parser.add_argument("--processes", type=int, nargs="+", default=[1])
     parser.add_argument("--rules", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--json", action="store_true", help="one line of JSON for each")
@@ -76,42 +79,56 @@ def main() -> None:
         registry.close()
         settings = Path(folder) / "settings.toml"
         settings.write_text("[service]\nrate-of-party = 0\n", encoding="utf-8")
-        command = [
-            sys.executable,
-            "-m",
-            "smalti",
-            "--settings",
-            str(settings),
-            "serve",
-            "--registry",
-            str(place),
-            "--address",
-            "127.0.0.1:0",
-        ]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder,
-                              env=os.environ | {"PYTHONUNBUFFERED": "1"}) as server:  # fmt: skip
-            assert server.stdout is not None
-            opened = re.search(r":(\d+)/", server.stdout.readline())
-            assert opened is not None
-            # The first decisions read the rules, and load what they need.
-            asked(int(opened[1]), key, 1, arguments.seconds / 2, arguments.rules)
-            for clients in arguments.clients:
-                before = cpu_of(server.pid)
-                seconds = asked(int(opened[1]), key, clients, arguments.seconds, arguments.rules)
-                cpu = (cpu_of(server.pid) - before) / len(seconds)
-                status = Path(f"/proc/{server.pid}/status").read_text(encoding="utf-8")
-                most = re.search(r"VmHWM:\s+(\d+)", status)
-                memory = int(most[1]) * 1024 if most else 0
-                rows.append(row("HTTP", clients, arguments, seconds, cpu, memory))
-            server.terminate()
+        for processes in arguments.processes:
+            with serving(Path(folder), processes) as (server, port):
+                # The first decisions read the rules, and load what they need.
+                asked(port, key, 8 * processes, arguments.seconds / 2, arguments.rules)
+                for clients in arguments.clients:
+                    before = cpu_of(server)
+                    seconds = asked(port, key, clients, arguments.seconds, arguments.rules)
+                    cpu = (cpu_of(server) - before) / len(seconds)
+                    way = "HTTP" if processes == 1 else f"HTTP x{processes}"
+                    rows.append(row(way, clients, arguments, seconds, cpu, memory_of(server)))
     for each in rows:
         print(json.dumps(asdict(each)) if arguments.json else each.line(), flush=True)
 
 
-def cpu_of(process: int) -> float:
-    """The seconds of CPU that a process took so far."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+@contextmanager
+def serving(folder: Path, processes: int) -> Iterator[tuple[int, int]]:
+    """The process and the port of a service on the registry of a folder."""
+    command = [
+        sys.executable, "-m", "smalti", "--settings", str(folder / "settings.toml"), "serve",
+        "--registry", str(folder / "registry.sqlite"), "--address", "127.0.0.1:0",
+        "--processes", str(processes),
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder,
+                          env=os.environ | {"PYTHONUNBUFFERED": "1"}) as server:  # fmt: skip
+        assert server.stdout is not None
+        opened = re.search(r":(\d+)/", server.stdout.readline())
+        assert opened is not None
+        yield server.pid, int(opened[1])
+        server.terminate()
+
+
+def family_of(process: int) -> list[int]:
+    """A process and those that it started."""
+    listed = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
+    return [process, *map(int, listed)]
+
+
+def cpu_of(server: int) -> float:
+    """The seconds of CPU that a service took so far."""
+    ticks = 0
+    for process in family_of(server):
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def memory_of(server: int) -> int:
+    """The most bytes of memory that its processes had so far, in sum."""
+    statuses = [Path(f"/proc/{each}/status").read_text(encoding="utf-8") for each in family_of(server)]
+    return sum(int(most) * 1024 for status in statuses for most in re.findall(r"VmHWM:\s+(\d+)", status))
 
 
 def library(registry: Registry, arguments: argparse.Namespace) -> ServingRow:

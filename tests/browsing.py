@@ -6,6 +6,7 @@ Screenshots are taken where `SMALTI_SCREENSHOTS` names a folder.
 import io
 import os
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +59,9 @@ def sign_in(page: "Page", key: str) -> None:
 
 
 def shot(page: "Page", name: str) -> None:
-    """Write a screenshot, where that is wanted."""
+    """Write a screenshot, where that is wanted, of a page that keeps the rules for accessibility."""
     if folder := os.environ.get("SMALTI_SCREENSHOTS"):
+        check_accessible(page)
         place = Path(folder) / f"web-{name}.png"
         whole = page.screenshot(full_page=True, animations="disabled")
         with Image.open(io.BytesIO(whole)) as taken:
@@ -85,6 +87,18 @@ def check_fits(page: "Page") -> None:
         ".filter(field => !field.labels.length && !field.getAttribute('aria-labelledby')).length"
     )
     assert nameless == 0, page.url
+
+
+def check_accessible(page: "Page") -> None:
+    """A page keeps axe-core's rules (WCAG 2.2 A and AA, best practices), reports in frames aside."""
+    script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    page.evaluate(f"() => {{ {script} }}")
+    found_there = page.evaluate("axe.run(document, {iframes: false, resultTypes: ['violations']})")
+    wrong = [
+        (rule["id"], rule["help"], [node["html"][:200] for node in rule["nodes"]])
+        for rule in found_there["violations"]
+    ]
+    assert not wrong, (page.url, wrong)
 
 
 def row_of(page: "Page", table: str, first: str) -> str:

@@ -19,7 +19,7 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.training.figures import figures_to_json
 from smalti.service.application import application
 from smalti.service.configuration import Configuration
-from smalti.service.server import open_service
+from smalti.service.opening import open_service
 from smalti.service.state import Service
 from smalti.vocab.terms import IRI
 

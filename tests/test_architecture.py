@@ -142,7 +142,7 @@ SERVICE_SEES = {
     "smalti.engine.jobs", "smalti.engine.jobs.requests", "smalti.engine.registry.job_entries",
     "smalti.engine.registry.access", "smalti.engine.registry.bound_data",
     "smalti.engine.registry.data_flows",
-    "smalti.engine.registry.entries", "smalti.engine.registry.registry",
+    "smalti.engine.registry.entries", "smalti.engine.registry.registry", "smalti.engine.registry.sessions",
     "smalti.engine.registry.commit", "smalti.engine.plan.plan", "smalti.engine.tables.sending",
     "smalti.policy.decide.decision", "smalti.policy.decide.names", "smalti.policy.findings.render",
     "smalti.vocab.terms",
@@ -179,7 +179,7 @@ def test_operations_are_answered_in_one_way() -> None:
     assert asking == {
         f"{folder}/{name}.py"
         for name in (
-            "application", "bodies", "handling", "server", "state", "web/handling", "web/receiving",
+            "application", "bodies", "handling", "opening", "state", "web/handling", "web/receiving",
             "web/sessions", "web/site",
         )
     }  # fmt: skip

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from shell import Ran, small_policy, smalti
+from shell import CUSTOMER, Ran, small_policy, small_table, smalti
 
 sys.path.insert(0, str(Path(__file__).parent / "engine" / "jobs"))
 from job_worlds import DIES, PARTY, instead, submitted
@@ -66,3 +66,22 @@ def test_a_worker_ends_once_or_when_all_is_done(folder: Path) -> None:
     assert ran.code == 2
     assert "`--once` or `--drain`, not both" in ran.err
     assert smalti("worker", "--once", cwd=folder).code == 0, "nothing waits"
+
+
+def test_settings_of_what_jobs_do_not_take_are_not_announced(folder: Path) -> None:
+    (folder / "smalti.toml").write_text('events = "events.jsonl"\nparty = "http://org/user"\n')
+    data = small_table(folder)
+    words = (
+        "run",
+        "policy.jsonld",
+        "--data",
+        f"{CUSTOMER}={data}",
+        "--out",
+        "out",
+        "--purpose",
+        "marketing",
+    )
+    queued = jobs(folder, "submit", *words)
+    assert (queued.code, "gives --as http://org/user\n" in queued.err) == (0, True), queued.err
+    assert "--events" not in queued.err
+    assert "--events" in smalti(*words, cwd=folder).err, "runs take it"

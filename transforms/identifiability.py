@@ -232,6 +232,21 @@ def classic_gaussian_epsilon(bound: float, delta: float) -> float:
     return mu_for_advantage(bound) * math.sqrt(2 * math.log(1.25 / _open_unit(delta)))
 
 
+def classic_renyi_mu(epsilon: float, delta: float) -> float:
+    """The mu of Gaussian noise that Renyi composition with the classic conversion takes; to reproduce.
+
+    The root of mu^2 / 2 + mu sqrt(2 ln(1 / delta)) = epsilon: the least conversion of (a, a mu^2 / 2)-Renyi
+    privacy over all orders a (Mironov, CSF 2017, Proposition 3), with which arXiv 2103.02913 calibrates. It
+    is less than `mu_for_epsilon`, so the releases are (epsilon, delta)-private.
+
+    Args:
+        epsilon: above 0.
+        delta: in (0, 1).
+    """
+    slope = math.sqrt(2 * math.log(1 / _open_unit(delta)))
+    return _below(2 * _not_negative(epsilon) / (slope + math.sqrt(slope * slope + 2 * epsilon)))
+
+
 def _mills(x: float) -> float:
     """Mills' ratio of the standard normal distribution: its upper tail divided by its density at x."""
     return 1 / (x + _rest_of_mills(x)) if x >= _FRACTION_FROM else _upper_tail(x) / _density(x)

@@ -364,6 +364,18 @@ class Capability(ABC, Generic[P, E]):
         del plan, data, backend, place
         return None
 
+    def studied(self, plan: P, table: StagedTable) -> object:
+        """What a study by the owner of the data may look at; None where the kind has nothing to study.
+
+        Nothing of it is published, charged or recorded.
+
+        Args:
+            plan: of a run.
+            table: its rows, as they are staged.
+        """
+        del plan, table
+        return None
+
     @abstractmethod
     def exact(self, under: RunUnder, compiled: Compiled[P], table: StagedTable) -> E:
         """What the output is made from. It may fail, and shows nothing.

@@ -85,11 +85,11 @@ class MaskedRows(Capability[MaskingPlan, Written]):
     def check_request(self, request: RunRequest) -> None:
         refuse_query(request)
         own = replace(request.options, output_format=OutputFormat.CSV, rows_per_part=None)
-        if own != Options():
+        if request.recoding_of is not None or own != Options():
             raise UsageError(
                 "options of the run",
                 "these options are about classes, and masking makes none",
-                "none of --first-cuts and --cut-threshold",
+                "none of --first-cuts, --cut-threshold and --recoding-of",
                 "leave them out",
             )
 

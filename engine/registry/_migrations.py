@@ -24,8 +24,8 @@ from sqlalchemy import (
 
 from smalti.engine.registry import _tables as db
 
-SCHEMA_VERSION: Final = 7
-MENDABLE_VERSIONS: Final = frozenset({"1", "2", "3", "4", "5", "6"})
+SCHEMA_VERSION: Final = 8
+MENDABLE_VERSIONS: Final = frozenset({"1", "2", "3", "4", "5", "6", "7"})
 _AT_ONCE: Final = 500
 """Values in one query."""
 

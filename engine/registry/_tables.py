@@ -308,6 +308,15 @@ answers = Table(
     Column("body", LargeBinary),
 )
 """What the service answered to requests with a key of their own; removed after a day."""
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("token", String(80), primary_key=True),
+    Column("key", String(80), nullable=False, index=True),
+    Column("begun_at", BigInteger, nullable=False),
+    Column("seen_at", BigInteger, nullable=False, index=True),
+)
+"""Who is signed in to the service's pages: digests of tokens and keys, and milliseconds since 1970."""
 bindings = Table(
     "bindings",
     metadata,

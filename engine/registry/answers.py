@@ -5,10 +5,10 @@ knows how far the work came: the request stays begun until its day is over.
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from smalti.engine.arguments import public_methods
 from smalti.engine.registry import _tables as db
@@ -83,6 +83,21 @@ class Answers:
             connection.execute(delete(db.answers).where(*_of(party, key)))
 
         self._shared.database.change(unchecked, write)
+
+    def sweep(self, before: datetime, *, removes: bool) -> int:
+        """How many requests were begun before a time, at least a day ago; they are removed if asked for."""
+        old = db.answers.c.begun_at < before.astimezone(UTC).isoformat(timespec="microseconds")
+
+        def write(connection: Connection, _: None) -> None:
+            connection.execute(delete(db.answers).where(old))
+
+        with self._shared.database.reading() as connection:
+            count = (
+                connection.execute(select(func.count()).select_from(db.answers).where(old)).scalar() or 0
+            )
+        if removes and count:
+            self._shared.database.change(unchecked, write)
+        return int(count)
 
 
 def _of(party: IRI, key: str) -> tuple[Any, ...]:

@@ -37,7 +37,12 @@ _NAMED: Final = 5
 
 
 def decide(
-    registry: Registry, request: Request, *, submission: Submission | None = None, explain: bool = False
+    registry: Registry,
+    request: Request,
+    *,
+    submission: Submission | None = None,
+    explain: bool = False,
+    asked_by: IRI | None = None,
 ) -> Decision:
     """Decide a request by the policies that count, and by the implicit rule; write the decision down.
 
@@ -71,6 +76,7 @@ def decide(
         request: its party is asserted by the caller; a request that states no time is about now.
         submission: a policy that accompanies the request.
         explain: whether the decision reports each part of each rule about the targets (`considered`).
+        asked_by: who asks, where it is another party than the request's; for the log alone.
 
     Returns:
         The decision, with a reason for each part. A denial is a decision, never an exception. Its request
@@ -86,7 +92,7 @@ def decide(
         judge = Judge(registry, snapshot, explain)
         decision = replace(decide_as(judge, request, submission, frozenset()), request=request)
     if registry.decision_log is not None:
-        registry.decision_log.append(decision, time.perf_counter() - start)
+        registry.decision_log.append(decision, time.perf_counter() - start, asked_by=asked_by)
     return decision
 
 

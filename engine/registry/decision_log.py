@@ -1,10 +1,10 @@
 """The log of decisions: one JSON line for each, with no data value in it.
 
-A line tells when it was asked, who asked for what and as of which time, which rules determined the
-answer, and by which documents. Values of facts and parameters are left out, because they may be about
-people; their names are there, and those of clauses: which were accepted, on whose behalf, and on which of
-them the answer depends. Nothing is decided without being written down: when the log cannot be
-written, the decision ends with an error.
+A line tells when it was asked, who asked for what (`askedBy`: a gateway that asked about that party) and as
+of which time, which rules determined the answer, and by which documents. Values of facts and parameters are
+left out, because they may be about people; their names are there, and those of clauses: which were
+accepted, on whose behalf, and on which of them the answer depends. Nothing is decided without being written
+down: when the log cannot be written, the decision ends with an error.
 
 A plan or a run that the rules permit may be denied afterwards, by what the data shows, a budget or an
 audit. A second line says so, and why (`deniedBecause`); it has the judged time of the first. Where a run
@@ -25,6 +25,7 @@ from typing import Any, Final
 from smalti.engine.tables.appending import append_line
 from smalti.errors import RegistryError
 from smalti.policy.decide.decision import Decision, Reason
+from smalti.vocab.terms import IRI
 
 ENVIRONMENT: Final = "SMALTI_DECISION_LOG"
 
@@ -46,20 +47,27 @@ class DecisionLog:
             return cls(Path(os.path.abspath(path)))
         return None if registry is None else cls(registry.with_name(registry.name + ".decisions.jsonl"))
 
-    def append(self, decision: Decision, seconds: float, because: Reason | None = None) -> None:
+    def append(
+        self,
+        decision: Decision,
+        seconds: float,
+        because: Reason | None = None,
+        *,
+        asked_by: IRI | None = None,
+    ) -> None:
         """Log one decision.
 
         Args:
             decision: the answer.
             seconds: that it took.
             because: why it denies what the rules permit, with no data value; None where the rules decide.
+            asked_by: who asked about the party of the request; None: the party itself.
 
         Raises:
             RegistryError: the log cannot be written; the caller must not return the decision.
         """
-        line = (
-            json.dumps(entry(decision, seconds, because), ensure_ascii=False, separators=(",", ":")) + "\n"
-        )
+        document = entry(decision, seconds, because, asked_by)
+        line = json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
         try:
             append_line(self.path, line.encode("utf-8", "backslashreplace"))
         except OSError as error:
@@ -75,12 +83,15 @@ def _text(time: datetime) -> str:
     return time.isoformat(timespec="microseconds")
 
 
-def entry(decision: Decision, seconds: float, because: Reason | None = None) -> dict[str, Any]:
+def entry(
+    decision: Decision, seconds: float, because: Reason | None = None, asked_by: IRI | None = None
+) -> dict[str, Any]:
     """What a line says about a decision."""
     request = decision.request
     return {
         "id": str(uuid.uuid4()),
         "time": _text(datetime.now(UTC) - timedelta(seconds=seconds)),
+        "askedBy": asked_by,
         "request": {
             "party": request.party,
             "action": request.action,

@@ -245,6 +245,9 @@ class NewVersion(VersionFacts):
     """The keyed digests of the files that it read and that have rows: by a bare header nothing is known."""
     same_people: tuple[IRI, ...] = ()
     """The assets that share respondents with its inputs by the word of its policy alone."""
+    is_same_by_content: bool = True
+    """Whether equal content from equal data tells the same (`release_of`): two samples of the same content
+    can be of different people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,8 @@ def _read(version: TargetVersion) -> tuple[IRI, ...]:
 def release_of(plan_digest: str, content: str, report: Report) -> tuple[str, ...]:
     """What is equal for releases that tell the same.
 
-    Equal content of other data does not: who is in which of its classes may have changed.
+    Equal content of other data does not: who is in which of its classes may have changed. Nor does that of
+    another draw: who is in the sample may have (`NewVersion.is_same_by_content`).
 
     Args:
         plan_digest: of the plan.
@@ -99,7 +100,7 @@ def check_combined(registry: Registry, record: NewVersion) -> None:
         if version.run not in record.combined_with
     )
     release = release_of_version(record)
-    if any(release_of_version(version) != release for version in new):
+    if any(not record.is_same_by_content or release_of_version(version) != release for version in new):
         raise UsageError(
             str(record.target),
             "another release about the same respondents was recorded during the run",

@@ -35,6 +35,7 @@ from smalti.engine.registry.keys import Keys
 from smalti.engine.registry.ledger import Ledger
 from smalti.engine.registry.owners import Owners
 from smalti.engine.registry.policies import Policies
+from smalti.engine.registry.sessions import StoredSessions
 from smalti.engine.registry.snapshot import Snapshot
 from smalti.engine.registry.trainings import Trainings
 from smalti.engine.registry.versions import Versions
@@ -90,6 +91,7 @@ class Registry:
     jobs: Jobs = field(init=False, repr=False)
     access: Access = field(init=False, repr=False)
     answers: Answers = field(init=False, repr=False)
+    sessions: StoredSessions = field(init=False, repr=False)
     bindings: Bindings = field(init=False, repr=False)
     flows: DataFlows = field(init=False, repr=False)
     _shared: Shared = field(init=False, repr=False)
@@ -104,6 +106,7 @@ class Registry:
         self.ledger, self.withdrawals = Ledger(shared), Withdrawals(shared)
         self.trainings, self.jobs = Trainings(shared), Jobs(shared)
         self.access, self.answers, self.bindings = Access(shared), Answers(shared), Bindings(shared)
+        self.sessions = StoredSessions(shared)
         self.flows = DataFlows(shared)
 
     @classmethod

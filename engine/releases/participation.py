@@ -49,6 +49,8 @@ class Cell:
 
 
 DISTINCT: Final = _COUNTED
+PERSON: Final = "person"
+GROUP: Final = "group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +217,31 @@ class Participation:
         if _RESPONDENT in self._columns:
             name, sums = _RESPONDENT, [f"count(DISTINCT {_RESPONDENT}) AS {_RESPONDENT}"]
         return {cell.labels: cell.sums[name] for cell in self._added_up([], [], sums)}
+
+    def of_people(self) -> pa.Table:
+        """What is added up by respondent and group, each pair once; for the owner alone.
+
+        Returns:
+            `PERSON`, which tells respondents apart as in all statistics of the table, `GROUP`, the number
+            of the combination of public keys, labels of private keys in `p0`, ..., `ROWS`, and digits.
+        """
+        private = {f"p{i}": key for i, key in enumerate(self._keys.groups) if key.is_private}
+        groups, wanted = [_GROUP, *private], [_GROUP, *private, *self._summed]
+        if _RESPONDENT in self._columns:
+            person, rows = _RESPONDENT, self._counting(groups, self._summed)
+        else:
+            person, rows = "row", self._selecting(["row", *wanted])
+        listed = ", ".join([person, *groups])
+        sums = [f"CAST(sum({name}) AS BIGINT) AS {name}" for name in self._summed]
+        added = ", ".join([f"count(*) AS {ROWS}", *sums])
+        people = self._table.relations.take(
+            f"SELECT {listed}, {added} FROM ({rows}) AS used GROUP BY {listed}"
+        )
+        for name, key in private.items():
+            labels = self._table.written(key.column, people.column(name).combine_chunks())
+            people = people.set_column(people.column_names.index(name), name, labels)
+        names = {person: PERSON, _GROUP: GROUP}
+        return people.rename_columns([names.get(name, name) for name in people.column_names])
 
     def _added_up(self, wanted: Sequence[str], apart: Sequence[str], sums: Sequence[str]) -> Iterator[Cell]:
         private = {f"p{i}": key for i, key in enumerate(self._keys.groups) if key.is_private}

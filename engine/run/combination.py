@@ -49,6 +49,8 @@ class Combined:
     """As `NewVersion.same_people`."""
     files_with_rows: tuple[str, ...]
     """As `NewVersion.files_with_rows`."""
+    is_same_by_content: bool
+    """As `NewVersion.is_same_by_content`."""
 
 
 def check_combination(
@@ -76,9 +78,14 @@ def check_combination(
     digests = [input_hmac(under.registry, digest) for digest in compiled.contents.telling_digests]
     said = _same_people(under, compiled)
     versions = joinable(under.registry, compiled.run_input.inputs, digests, said)
-    combined = Combined(tuple(version.run for version in versions), said, tuple(digests))
+    combined = Combined(
+        tuple(version.run for version in versions),
+        said,
+        tuple(digests),
+        capability.gives_content_again(compiled.plan),
+    )
     release = release_of(plan_digest(compiled.plan), produced.content, produced.report)
-    if release in map(release_of_version, versions):
+    if combined.is_same_by_content and release in map(release_of_version, versions):
         return combined  # it has been held together with all of them
     kinds = (capability.kind, *(recorded_kind(version.plan) for version in versions))
     if versions and not all(map(promises_nothing, kinds)):

@@ -55,7 +55,7 @@ def compiled_for(  # noqa: PLR0913, PLR0917 (a request, and all that it is compi
         with opened as population:
             phase("plan")
             run_input = look_up_input(request, registry, granted, source, table)
-            run_input = run_input.recoded(kept_recoding(request, registry))
+            run_input = run_input.recoded(kept_recoding(request, registry, run_input.inputs))
             if population is not None:
                 run_input = run_input.beside(population)
             plan = capability.compile(request, granted, source, table, run_input.circumstances)
@@ -170,6 +170,7 @@ def _recorded(
             combined_with=combined.runs,
             same_people=combined.same_people,
             files_with_rows=combined.files_with_rows,
+            is_same_by_content=combined.is_same_by_content,
         )
     check_publication()
     version = publish(registry, under.stage, record)

@@ -71,6 +71,11 @@ class Training(Capability[TrainingPlan, "TrainingRecords"]):
 
         return compile_training(granted.permission, source, table, circumstances)
 
+    def studied(self, plan: TrainingPlan, table: StagedTable) -> object:
+        from smalti.engine.training.studied import studied  # noqa: PLC0415 (an extra)
+
+        return studied(plan, table)
+
     def fulfils(self, duty: Duty, permission: Permission, target: IRI) -> bool:
         """Whether it is a duty to audit: that is about the model, and a part of each run."""
         del permission, target

@@ -18,11 +18,11 @@ import numpy as np
 
 from smalti.engine.training.attacks import LEAK_NOISE, MOST_RECORDS, TRAININGS
 from smalti.engine.training.figures import AttackResult, Detail, Figure
-from smalti.engine.training.judge import Judge, Reached, thinned, upper
+from smalti.engine.training.judge import Judge, Reached, upper
 from smalti.engine.training.plan import TrainingPlan
 from smalti.engine.training.recipes import architecture_of, hyperparameters_of
 from smalti.errors import DataError, InternalError
-from smalti.transforms.auditing.curves import RocCurve
+from smalti.transforms.auditing.curves import RocCurve, thinned
 from smalti.transforms.auditing.differential_identifiability import Beliefs
 from smalti.transforms.auditing.empirical_epsilon import (
     from_advantage,

@@ -10,7 +10,7 @@ import numpy as np
 from smalti.engine.training.attacks import SET_SIZE
 from smalti.engine.training.figures import AttackResult, Detail, Figure
 from smalti.engine.training.plan import Audit
-from smalti.transforms.auditing.curves import FALSE_POSITIVE_RATES, RocCurve
+from smalti.transforms.auditing.curves import FALSE_POSITIVE_RATES, RocCurve, thinned
 from smalti.transforms.auditing.epsilon_bounds import (
     EpsilonBound,
     Method,
@@ -29,9 +29,6 @@ from smalti.transforms.membership.set_membership import (
     divided,
     repeated,
 )
-
-_POINTS: Final = 200
-"""Of a curve that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,13 +226,3 @@ def _detail_of(bound: Reached) -> Detail:
     method = bound.shown.method
     name = f"epsilon is at least, {_ASSUMED[method]} ({method}; a perfect attack: {bound.reach:.4g})"
     return Detail(name=name, value=bound.shown.epsilon)
-
-
-def thinned(curve: RocCurve) -> tuple[tuple[float, float], ...]:
-    """Some points of a curve, more of them at low rates, and both ends."""
-    wrong, right = curve.false_positive_rates, curve.true_positive_rates
-    if len(wrong) > _POINTS:
-        marks = np.geomspace(1 / len(wrong), 1, _POINTS)
-        kept = np.unique(np.r_[0, np.searchsorted(wrong, marks, side="right") - 1, len(wrong) - 1])
-        wrong, right = wrong[kept], right[kept]
-    return tuple(zip(wrong.tolist(), right.tolist(), strict=True))

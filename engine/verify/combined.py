@@ -5,7 +5,9 @@ them; the person is one of those who are in all of these classes, and their sens
 these share. That is the intersection attack of Ganta, Kasiviswanathan and Smith ("Composition attacks and
 auxiliary information in data privacy", KDD 2008, section 2). So the respondents are divided by the classes
 that they have in all releases (to be in none is one of them), and each release is counted again with these
-groups in the place of its classes.
+groups in the place of its classes. Where values changed from one release to another, those whose value is
+still the same have one of the values that their group has in all of these releases: so what is left of each
+of them is counted, too (`persisting`).
 
 What tells the class of a row is what is published of every column that any of the releases generalises:
 also where this release publishes the column as it is. Where a release does not publish a row, the person
@@ -25,6 +27,7 @@ from typing import Final, Literal, Self
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
@@ -34,16 +37,23 @@ from smalti.engine.verify.columns import MISSING, TEXT, ArrowArray, Coded, Codes
 from smalti.engine.verify.count import ClassCount
 from smalti.engine.verify.labels import by_value, canonical
 from smalti.engine.verify.nodes import tree_of
+from smalti.engine.verify.persisting import Occurring, narrowed
 from smalti.engine.verify.promise import Promise, problems_of
 from smalti.engine.verify.read import Link, Original, Output, read_original, read_output
 from smalti.engine.verify.rows import IsWithdrawn, columns_to_read, participating
 from smalti.errors import BackendError
-from smalti.transforms.base import RESPONDENTS, Datatype, Guarantee
+from smalti.transforms.base import DISTINCT_VALUES, NOT_HELD_BY_ALL, RESPONDENTS, Datatype, Guarantee
 
 _ABSENT: Final = -1
+_OF_NARROWED: Final = frozenset({NOT_HELD_BY_ALL, DISTINCT_VALUES})
+"""What of a promise is about which values are left, and not about how often they occur."""
 _SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
 _COMPARED: Final = ({Datatype.INTEGER, Datatype.DECIMAL}, {Datatype.INTEGER, Datatype.STRING})
 """Datatypes under which a respondent is written alike."""
+_NUMBER: Final = r"\A\s*[+-]?[0-9]+(\.0*)?\s*\z"
+"""A text that people take for a whole number."""
+_AS_WRITTEN: Final = r"\A(0|-?[1-9][0-9]*)\z"
+"""How `canonical` writes one."""
 MOST_RECORDS: Final = 20
 """Records that are named to the owner."""
 
@@ -159,12 +169,15 @@ def weakened(releases: Sequence[ReleasedRows], place: Path) -> tuple[Weakened, .
     if isinstance(telling, str):
         return telling
     data = [_read(releases, numbers, column) for numbers, column in zip(by_data, telling, strict=True)]
+    if (doubt := _not_recognised(telling, data)) is not None:
+        return doubt
     for each in data:
         for number in each.numbers:
             each.classes[number] = _classes_of(releases[number], generalised, each.table.rows)
     groups = _groups(data, place)
+    of_narrowed = _of_narrowed(releases, data, groups, place)
     judged = [
-        _judged(number, releases[number], each, rows, place)
+        _merged(_judged(number, releases[number], each, rows, place), of_narrowed.get(number, ()), number)
         for each, rows in zip(data, groups, strict=True)
         for number in each.numbers
     ]
@@ -222,9 +235,24 @@ def _telling(by_data: Sequence[Sequence[ReleasedRows]]) -> list[Column | None] |
     datatypes = {column.datatype for column in chosen}
     if len(datatypes) > 1 and not any(datatypes <= alike for alike in _COMPARED):
         return f"`{shared[0]}`, which tells people apart, has another datatype in other data"
-    if Datatype.STRING in datatypes:
-        return [replace(column, datatype=Datatype.STRING) for column in chosen]
     return list(chosen)
+
+
+def _not_recognised(telling: Sequence[Column | None], data: Sequence["_Data"]) -> str | None:
+    """Why people may not be recognised: a text spells the number of other data in another way."""
+    datatypes = {column.datatype for column in telling if column is not None}
+    if Datatype.STRING not in datatypes or len(datatypes) == 1:
+        return None
+    for column, each in zip(telling, data, strict=True):
+        if column is None or column.datatype is not Datatype.STRING:
+            continue
+        is_number = pc.match_substring_regex(each.people, _NUMBER)
+        if pc.any(pc.and_not(is_number, pc.match_substring_regex(each.people, _AS_WRITTEN))).as_py():
+            return (
+                f"`{column.name}`, which tells people apart, is a text, and in other data a number that it"
+                " may spell otherwise"
+            )
+    return None
 
 
 def _read(releases: Sequence[ReleasedRows], numbers: tuple[int, ...], telling: Column | None) -> _Data:
@@ -384,6 +412,66 @@ def _failed() -> BackendError:
         "enough free memory and disk in the folder of the output",
         "free some space",
     )
+
+
+# --- What is left of values that stayed
+
+
+def _of_narrowed(
+    releases: Sequence[ReleasedRows], data: Sequence[_Data], groups: Sequence[_Grouped], place: Path
+) -> dict[int, tuple[str, ...]]:
+    """By release: what is wrong with the values that are left of those who kept theirs."""
+    problems: dict[int, tuple[str, ...]] = {}
+    for name in sorted({column.name for release in releases for column in release.sensitive}):
+        occurring = {
+            number: (each, occurs)
+            for each, grouped in zip(data, groups, strict=True)
+            for number in each.numbers
+            if (occurs := _occurring(releases[number], number, each, grouped, name)) is not None
+        }
+        left = narrowed([occurs for _, occurs in occurring.values()])
+        for (number, (each, _)), (rows, classes) in zip(occurring.items(), left, strict=True):
+            release = _about(releases[number], name)
+            weak = _judged(number, release, each, _Grouped(rows, classes), place)
+            if weak is not None:
+                texts = (f"of those whose `{name}` is the same in several releases, {text}"
+                         for text in weak.problems)  # fmt: skip
+                problems[number] = (*problems.get(number, ()), *texts)
+    return problems
+
+
+def _about(release: ReleasedRows, name: str) -> ReleasedRows:
+    """The same with the part of its promise that says how many values of one column are left."""
+    guarantee = release.guarantee
+    if guarantee is not None:
+        more = (
+            each for each in guarantee.more if each.name in _OF_NARROWED and each.column in {None, name}
+        )
+        guarantee = replace(guarantee, k=1, more=tuple(more))
+    column = tuple(column for column in release.sensitive if column.name == name)
+    return replace(release, sensitive=column, guarantee=guarantee)
+
+
+def _occurring(
+    release: ReleasedRows, number: int, data: _Data, grouped: _Grouped, name: str
+) -> Occurring | None:
+    """Who has which value of a column in which group; None where the release has no such column."""
+    column = next((column for column in release.sensitive if column.name == name), None)
+    if column is None or data.people is None:
+        return None
+    inside = data.classes[number][grouped.rows] != _ABSENT
+    rows, coded = grouped.rows[inside], data.table.columns[name]
+    texts = pa.concat_arrays([canonical(column, coded.values.cast(TEXT)), pa.nulls(1, TEXT)])
+    places = np.where(coded.codes == MISSING, len(coded.values), coded.codes)[rows]
+    return Occurring(
+        rows, grouped.groups[inside], data.people.take(pa.array(rows)), texts.take(pa.array(places))
+    )
+
+
+def _merged(weak: Weakened | None, more: tuple[str, ...], number: int) -> Weakened | None:
+    if not more:
+        return weak
+    return Weakened(number, more) if weak is None else replace(weak, problems=(*weak.problems, *more))
 
 
 # --- The promise of one release in these groups

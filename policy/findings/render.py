@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 
+from smalti.policy.findings.codes import BY_CODE
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.text.kinds import is_policy_text
 
@@ -75,6 +76,12 @@ def to_json(diagnostic: Diagnostic) -> dict[str, str | int | list[str]]:
         "pointer": diagnostic.where.pointer,
         "node": diagnostic.where.node,
     }
+
+
+def to_explained_json(diagnostic: Diagnostic) -> dict[str, str | int | list[str]]:
+    """The same, with what its code stands for."""
+    code = BY_CODE[diagnostic.code]
+    return to_json(diagnostic) | {"title": code.title, "explanation": code.explanation}
 
 
 def _paragraph(diagnostic: Diagnostic, lines: list[str]) -> str:

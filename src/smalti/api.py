@@ -33,6 +33,8 @@ from smalti.engine.run import recheck as rechecking
 from smalti.engine.run import run as _engine
 from smalti.engine.run.assessing import Assessment
 from smalti.engine.run.engines import EngineName, make_backend
+from smalti.engine.run.permitted_records import PermittedRecords
+from smalti.engine.run.permitted_records import permitted_records as _permitted_records
 from smalti.engine.run.recheck import Recheck
 from smalti.engine.run.sweep import Sweep, swept
 from smalti.engine.run.trial import ROWS_SHOWN, Trial
@@ -389,7 +391,7 @@ def plan(
 
 
 @public
-def try_out(
+def try_out(  # noqa: PLR0913 (what a caller may choose)
     policy: PolicyDocument | PolicyInCode | AnyPath,
     *,
     data: Mapping[str, AnyPath | ArrowStream],
@@ -397,6 +399,7 @@ def try_out(
     vary: Sequence[str] = (),
     show_values: ShowValues | None = None,
     rows: int = ROWS_SHOWN,
+    replace: bool = False,
     **choices: Unpack[Choices],
 ) -> Trial:
     """Try a policy out on data, for the data's owner: a run that stops before it records anything.
@@ -413,6 +416,7 @@ def try_out(
         show_values: called with a column's name and at most 20 of its values that have no place in its
             hierarchy, before that is raised as an error, which quotes none. For the owner's eyes.
         rows: how many published rows are shown, at least 1.
+        replace: the policy is tried in the place of what its owner has in force under its uid.
         **choices: see `Choices`. `registry` is only read; when not given, nothing is known of the data.
             `purpose` is the policy's when not given. `owner` must own the data; where no registry knows the
             data, it is the policy's assigner when not given.
@@ -428,7 +432,8 @@ def try_out(
     backend = _engine_chosen(choices)
     with only_read(choices.get("registry")) as opened:
         request = _owners_request(policy, data, party, choices, opened)
-        return _try_out(replace(request, show_values=show_values), opened, backend, varied, max(rows, 1))
+        request = dataclasses.replace(request, show_values=show_values, replaces=replace)
+        return _try_out(request, opened, backend, varied, max(rows, 1))
 
 
 @public
@@ -438,6 +443,7 @@ def sweep(
     data: Mapping[str, AnyPath | ArrowStream],
     vary: Sequence[str],
     party: str | None = None,
+    replace: bool = False,
     **choices: Unpack[Choices],
 ) -> Sweep:
     """Measure risk and loss of a policy with other numbers, for the data's owner; the data is read once.
@@ -451,6 +457,7 @@ def sweep(
         vary: numbers to take in the place of the policy's, each such as `k=2,5,10` or `l=1,2`; an l of 1 is
             plain k-anonymity. Points are all combinations, at most `smalti.engine.run.sweep.MOST_POINTS`.
         party: as of `try_out`.
+        replace: as of `try_out`.
         **choices: as of `try_out`.
 
     Returns:
@@ -463,7 +470,33 @@ def sweep(
     points = read_points(vary)
     backend = _engine_chosen(choices)
     with only_read(choices.get("registry")) as opened:
-        return swept(_owners_request(policy, data, party, choices, opened), opened, backend, points)
+        request = _owners_request(policy, data, party, choices, opened)
+        return swept(dataclasses.replace(request, replaces=replace), opened, backend, points)
+
+
+@public
+def permitted_records(
+    policy: PolicyDocument | PolicyInCode | AnyPath,
+    *,
+    data: Mapping[str, AnyPath | ArrowStream],
+    party: str | None = None,
+    **choices: Unpack[Choices],
+) -> PermittedRecords:
+    """What a policy permits to train on, for a study by the data's owner; nothing is trained or recorded.
+
+    Args:
+        policy: as of `try_out`; it permits a training.
+        data: as of `run`.
+        party: as of `try_out`.
+        **choices: as of `try_out`.
+
+    Raises:
+        SmaltiError: states where, what, what was expected and the way out.
+    """
+    backend = _engine_chosen(choices)
+    with only_read(choices.get("registry")) as opened:
+        request = _owners_request(policy, data, party, choices, opened)
+        return _permitted_records(request, opened, backend, "a study of identifiability")
 
 
 @public

@@ -39,6 +39,7 @@ def decide(  # noqa: PLR0913 (each a part of the request)
     duties: str = DutyReading.FULFILLED,
     understands_limits: bool = False,
     explain: bool = False,
+    asked_by: str | None = None,
     registry: Registry | AnyPath = DEFAULT_REGISTRY,
 ) -> Decision:
     """Decide by the policies in the registry whether a party may perform an action, and why.
@@ -66,6 +67,8 @@ def decide(  # noqa: PLR0913 (each a part of the request)
             `Grant.spared`, `Grant.obligations`). Otherwise a limited decision is not
             permitted (`Decision.is_permitted`).
         explain: report each part of each rule about the targets (`Decision.considered`).
+        asked_by: who asks, where it is another party than `party`, such as a gateway; it is logged, and
+            changes nothing else.
         registry: holds the policies, owners and outputs.
 
     Raises:
@@ -92,7 +95,8 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         understands_limits=understands_limits,
     )
     with using(registry) as opened:
-        return decide_request(opened, request, explain=explain)
+        asking = None if asked_by is None else iri(asked_by, "asked_by")
+        return decide_request(opened, request, explain=explain, asked_by=asking)
 
 
 @contextmanager

@@ -8,23 +8,24 @@ from typing import Final
 from smalti.engine.tables.parts import METADATA_SUFFIX
 from smalti.engine.tables.sources import read_description, split_url
 from smalti.errors import DataError, SmaltiError
-from smalti.starting import look
 
-_DRAFT: Final = "description.json"
+_DRAFT: Final = f"description{METADATA_SUFFIX}"
 
 
-def describe_file(place: Path, description: bytes) -> tuple[str, ...]:
+def describe_file(place: Path, description: bytes, *, looks: bool) -> tuple[str, ...]:
     """Write the CSVW description of a file beside it, in place of an earlier one.
 
     Args:
         place: the file, in a folder of its own.
         description: CSVW metadata, whose `url` is the file's name.
+        looks: whether the file is read through, to see that it has the columns, of these datatypes.
 
     Returns:
         The names of the columns that it describes.
 
     Raises:
-        DataError: it is not understood, or describes another file; nothing was changed.
+        DataError, ProblemsError: it is not understood, describes another file, or says of columns what
+            they do not hold; nothing was changed.
     """
     draft = place.with_name(_DRAFT)
     try:
@@ -34,6 +35,10 @@ def describe_file(place: Path, description: bytes) -> tuple[str, ...]:
             raise DataError(
                 _DRAFT, f"it describes `{url}`", f"`{place.name}` as its `url`", "correct `url`"
             )
+        if looks:
+            from smalti.engine.run.described_values import check_described  # noqa: PLC0415 (an engine)
+
+            check_described(draft)
         os.replace(draft, beside(place))
     finally:
         draft.unlink(missing_ok=True)
@@ -56,8 +61,8 @@ def describe_as(place: Path, earlier: Path, *, looks: bool) -> bool:
         document = json.loads(beside(earlier).read_bytes())
         _, table = split_url(url)
         document["url"] = place.name if table is None else f"{place.name}#{table}"
-        described = describe_file(place, json.dumps(document, ensure_ascii=False, indent=2).encode())
-        fits = not looks or {*described} <= {column.name for column in look(place).columns}
+        describe_file(place, json.dumps(document, ensure_ascii=False, indent=2).encode(), looks=looks)
+        fits = True
     except SmaltiError:
         fits = False
     if not fits:

@@ -48,8 +48,17 @@ def convert_file(name: str, form: str) -> FormattedFile:
         form: `short` (YAML) or `json-ld`.
     """
     before = _read(name)
-    if isinstance(before, FormattedFile):
-        return before
+    return before if isinstance(before, FormattedFile) else convert_text(before, name, form)
+
+
+def convert_text(before: str, name: str, form: str) -> FormattedFile:
+    """The characters of a policy document in another form.
+
+    Args:
+        before: the document.
+        name: of it, for messages; its ending says how it is written.
+        form: as of `convert_file`.
+    """
     from smalti.policy.say.short_form import to_json_ld, to_short  # noqa: PLC0415 (only then)
 
     done = (to_short if form == "short" else to_json_ld)(before, name)

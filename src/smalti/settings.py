@@ -36,7 +36,8 @@ _EXPECTED: Final = {
     "fragments": "a whole number from 1", "cut-threshold": "a whole number from 0",
     "data": "a table with a path for each IRI", "conf": "a table with a text for each setting of Spark",
     "advanced": "a table", "service": "a table", "tokens": "a table", "behind-proxy": "true or false",
-    "upload-limit": "a number of bytes from 1", "rate-of-party": "a number from 0",
+    "upload-limit": "a number of bytes from 1", "processes": "a number from 1 to 64",
+    "rate-of-party": "a number from 0",
     "rate-of-address": "a number from 0", "roots": "a table with a folder for each party",
     "control-planes": "a table with an address for each party",
     "control-plane-keys": "a table with a file for each party",
@@ -140,6 +141,7 @@ class ServiceSettings(_Part):
     tls_key: str | None = None
     behind_proxy: bool = False
     """Whether a proxy on this machine does TLS, and is the only way in."""
+    processes: Annotated[int, Field(ge=1, le=64)] | None = None
     rate_of_party: Annotated[float, Field(ge=0)] | None = None
     """The most requests of a party each second; 0: no limit."""
     rate_of_address: Annotated[float, Field(ge=0)] | None = None

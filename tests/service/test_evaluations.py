@@ -3,6 +3,7 @@
 OpenID AuthZEN, "Authorization API 1.0", sections 6, 7, 9 and 10 (11 January 2026).
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,6 +57,10 @@ def test_a_party_asks_about_itself(world: World) -> None:
 def test_only_gateways_ask_about_others(world: World) -> None:
     assert evaluated(world, GATEWAY, asked())["decision"] is True
     assert evaluated(world, GATEWAY, asked(STRANGER))["decision"] is False
+    log = world.registry.decision_log
+    assert log is not None
+    line = json.loads(log.path.read_text(encoding="utf-8").splitlines()[-1])
+    assert (line["request"]["party"], line["askedBy"]) == (STRANGER, GATEWAY)
     for party in (STRANGER, OWNER, OPERATOR):
         assert evaluated(world, party, asked(), 403)["code"] == "forbidden"
     assert evaluated(world, STRANGER, asked(STRANGER))["decision"] is False

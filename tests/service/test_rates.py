@@ -1,5 +1,7 @@
 """Requests that are too many are refused, by party and by address, in bounded memory."""
 
+import asyncio
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,13 @@ from shell import CUSTOMER, OWNER, small_document, small_table
 
 from smalti.engine.registry.access import Role
 from smalti.service.asking import admitted
+from smalti.service.handling import sent_events
 from smalti.service.looks import Looks
+from smalti.service.operations import Events
 from smalti.service.parties import Asker
 from smalti.service.problems import RefusedError
 from smalti.service.rates import Buckets
+from smalti.service.streams import Streams
 from smalti.vocab.terms import IRI
 
 
@@ -78,6 +83,31 @@ def test_data_is_read_for_few_at_once_and_one_of_each_party() -> None:
             pass
     with looks.of(IRI("http://a.example/p")), looks.of(IRI("http://c.example/p")):
         pass
+
+
+def test_streams_of_events_are_counted_until_they_end() -> None:
+    a, b, c = IRI("http://a.example/p"), IRI("http://b.example/p"), IRI("http://c.example/p")
+    streams = Streams(of_party=2, most=3)
+    first, second = streams.begin(a), streams.begin(a)
+    with pytest.raises(RefusedError) as refused:
+        streams.begin(a)
+    assert (refused.value.status, refused.value.headers["Retry-After"]) == (429, "10")
+    third = streams.begin(b)
+    with pytest.raises(RefusedError):
+        streams.begin(c)
+    streams.end(third)
+    third = streams.begin(c)
+    del first  # nobody ever read it
+    assert streams.begin(a)
+    streams.end(second)
+    events = Events(lambda: ("", True), partial(streams.end, third))
+
+    async def read() -> list[str]:
+        return [text async for text in sent_events(events)]
+
+    assert asyncio.run(read()) == []
+    assert streams.begin(b)
+    assert streams.begin(b)
 
 
 def test_keys_of_a_flow_use_up_no_requests_of_their_party(world: World) -> None:

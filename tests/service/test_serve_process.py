@@ -9,15 +9,19 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from shell import CUSTOMER, smalti
 
+from smalti.engine.registry.access import Role
+from smalti.engine.registry.registry import Registry
 from smalti.service.configuration import Configuration
 from smalti.service.server import listening
+from smalti.vocab.terms import IRI
 
 STALLED = 60
 """More than there are threads."""
@@ -111,3 +115,71 @@ def test_small_answers_are_sent_at_once(tmp_path: Path) -> None:
         accepted, _ = listener.accept()
         with connection, accepted:
             assert accepted.proto == socket.IPPROTO_TCP
+
+
+def serving(folder: Path, *options: str) -> tuple["subprocess.Popen[str]", int, str]:
+    """A process that serves, its port and its key."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "smalti", "serve", "--address", "127.0.0.1:0", *options],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    assert process.stdout is not None
+    lines = [process.stdout.readline() for _ in range(3)]
+    opened, key = re.match(r"open http://127\.0\.0\.1:(\d+)/", lines[0]), lines[1].split()[-1]
+    assert opened, lines
+    return process, int(opened[1]), key
+
+
+def children_of(process: int) -> set[int]:
+    """The processes that a process started and that answer; not the tracker of its resources."""
+    listed = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
+    return {int(child) for child in listed if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()}
+
+
+def until(claim: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not claim():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_several_processes_are_one_service(tmp_path: Path) -> None:
+    """The key, sessions, revocation and measurements are of all; one that dies is started again."""
+    process, port, key = serving(tmp_path, "--processes", "2")
+    try:
+        for _ in range(20):
+            assert asked(port, key, "GET", "/v1/self")[0] == 200
+        until(lambda: len(children_of(process.pid)) == 2)
+        first = children_of(process.pid)
+        os.kill(min(first), signal.SIGKILL)
+        until(lambda: len(children_of(process.pid)) == 2 and children_of(process.pid) != first)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {key}"})
+        assert (
+            b'smalti_requests_total{operation="readSelf",status="200"} 20.0'
+            in connection.getresponse().read()
+        )
+        connection.close()
+        registry = Registry.open(tmp_path / "smalti.sqlite")
+        second, entry = registry.access.add_key(IRI("http://example.com/party/a"), [Role.PARTY])
+        assert {asked(port, second, "GET", "/v1/self")[0] for _ in range(20)} == {200}
+        registry.access.revoke(entry.handle)
+        assert {asked(port, second, "GET", "/v1/self")[0] for _ in range(20)} == {401}
+        registry.close()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.slow
+def test_processes_end_with_the_one_that_started_them(tmp_path: Path) -> None:
+    process, port, key = serving(tmp_path, "--processes", "2")
+    assert asked(port, key, "GET", "/v1/self")[0] == 200
+    until(lambda: len(children_of(process.pid)) == 2)
+    children = children_of(process.pid)
+    process.kill()
+    process.communicate()
+    until(lambda: not any(Path(f"/proc/{child}").exists() for child in children))

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from service_world import (
     OPERATOR,
     PARTIES,
     POLICY,
+    READER,
     READING,
     STRANGER,
     World,
@@ -66,8 +68,16 @@ LISTS = {
     "listTargets": ("/v1/targets",),
     "listVersions": ("/v1/versions", f"/v1/versions?target={OUTPUT}&purpose=marketing"),
 }
+OF_OWNERS: dict[str, tuple[str, dict[str, Any]]] = {
+    # By operation: its path, and what it is sent beside a target.
+    "listOwners": ("/v1/owners", {}),
+    "addOwner": ("/v1/owners", {"party": STRANGER}),
+    "removeOwner": ("/v1/owners", {"party": OWNER}),
+    "withdraw": ("/v1/withdrawals", {"respondents": ["p1"], "column": "who"}),
+    "countWithdrawn": ("/v1/withdrawals", {}),
+}
 ASKED = {"decide": "/v1/decisions", "explain": "/v1/explanations"}
-OF_DATA = {"tryPolicy"}
+OF_DATA = {"tryPolicy", "decideAll"}
 """Tried below."""
 OF_AUDITS = {"orderStudy", "readStudyPage", "listAudits", "readAudit", "readAuditPage", "listPermissions"}
 """Tried in `test_audits.py`."""
@@ -80,7 +90,7 @@ OF_CONTROL_PLANES = {
     for verb in ("prepare", "start", "read", "suspend", "resume", "terminate", "completed")
 }
 """Tried in `test_signaling.py`."""
-OWN = {"listAuditChoices", "checkPolicy", "addPolicies", "upload", "bindFile", "readSelf"}
+OWN = {"listAuditChoices", "listFiles", "checkPolicy", "addPolicies", "upload", "bindFile", "readSelf"}
 """Operations on what the asker sends itself; what of them is foreign is tried below."""
 
 
@@ -89,6 +99,7 @@ def test_the_tables_name_every_operation() -> None:
         *ONE_OF,
         *LISTS,
         *ASKED,
+        *OF_OWNERS,
         *OWN,
         *OF_DATA,
         *OF_JOBS,
@@ -121,6 +132,50 @@ def test_lists_are_empty_for_strangers(market: tuple[World, str, str], name: str
     for path in LISTS[name]:
         assert world.get(path, STRANGER).json() == {"items": [], "next": None}
         assert world.get(path.partition("?")[0], OWNER).json()["items"]
+
+
+def of_target(world: World, name: str, target: str, party: str) -> Any:
+    method = next(operation.method for operation in OPERATIONS if operation.name == name)
+    path, more = OF_OWNERS[name]
+    stated = {"target": target} | more
+    return world.ask(method, path, party, **({"json": stated} if method == "POST" else {"params": stated}))
+
+
+@pytest.mark.parametrize("name", OF_OWNERS)
+def test_owners_and_withdrawals_are_for_owners_alone(market: tuple[World, str, str], name: str) -> None:
+    world, _, _ = market
+    for party in (STRANGER, USER):
+        answers = [of_target(world, name, target, party) for target in (CUSTOMER, UNKNOWN, OUTPUT)]
+        assert [answer.status_code for answer in answers] == [404, 404, 404]
+        assert len({answer.content for answer in answers}) == 1
+    assert of_target(world, name, CUSTOMER, AUDITOR).status_code == 403
+
+
+def test_owners_add_and_remove_owners_and_respondents_withdraw(tmp_path: Path) -> None:
+    world, _ = make_market(tmp_path)
+    seen = {name: of_target(world, name, CUSTOMER, OWNER) for name in OF_OWNERS}
+    assert seen["listOwners"].json() == {"target": CUSTOMER, "owners": [OWNER]}
+    assert seen["addOwner"].json()["owners"] == sorted([OWNER, STRANGER])
+    assert seen["removeOwner"].status_code == 204
+    assert {seen[name].status_code for name in ("withdraw", "countWithdrawn")} == {404}, "owner no more"
+    assert of_target(world, "listOwners", CUSTOMER, OWNER).status_code == 404
+    withdrawn = of_target(world, "withdraw", CUSTOMER, STRANGER)
+    assert (withdrawn.status_code, withdrawn.json()["withdrawn"]) == (201, 1)
+    assert of_target(world, "countWithdrawn", CUSTOMER, STRANGER).json()["withdrawn"] == 1
+    last = world.ask("DELETE", "/v1/owners", STRANGER, params={"target": CUSTOMER, "party": STRANGER})
+    assert last.status_code == 422
+
+
+def test_decisions_of_a_batch_are_those_of_single_requests(market: tuple[World, str, str]) -> None:
+    world, _, _ = market
+    wanted = [decision_on(target)["json"] for target in (CUSTOMER, OUTPUT, UNKNOWN)]
+    for party in (READER, STRANGER):
+        single = [world.ask("POST", "/v1/decisions", party, json=each).json() for each in wanted]
+        batch = world.ask("POST", "/v1/decisions/batch", party, json={"decisions": wanted}).json()
+        for alone, together in zip(single, batch["decisions"], strict=True):
+            assert {**alone, "request": 0} == {**together, "request": 0}
+    many = {"decisions": wanted * 40}
+    assert world.ask("POST", "/v1/decisions/batch", json=many).status_code == 422
 
 
 @pytest.mark.parametrize("path", ASKED.values())

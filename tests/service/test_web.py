@@ -1,6 +1,7 @@
 """Pages without a browser: sessions, forms, who sees which page, and what is refused."""
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,11 @@ from service_world import AUDITOR, MODEL, OPERATOR, POLICY, STRANGER, World, mak
 from shell import CUSTOMER, OWNER, USER, small_document
 
 from smalti.engine.registry.access import Role
+from smalti.engine.registry.registry import Registry
+from smalti.fluent import new_policy
 from smalti.service.application import OPERATIONS
 from smalti.service.asking import Asking
+from smalti.service.authentication import Authentication
 from smalti.service.parties import Asker
 from smalti.service.problems import RefusedError
 from smalti.service.web.drawings import steps
@@ -28,6 +32,10 @@ HERE = {"origin": "http://testserver"}
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return make_world(tmp_path_factory.mktemp("web"))
+
+
+LATER = time.time() + 10 * LONGEST
+"""When sessions of other tests have ended."""
 
 
 def page(world: World, path: str, **parts: Any) -> Response:
@@ -79,7 +87,7 @@ def test_a_session_is_a_cookie_that_scripts_and_other_sites_do_not_see(world: Wo
     assert policy.startswith("default-src 'none'; style-src 'self'; script-src 'self'")
     assert "frame-ancestors 'none'" in policy
     assert home.headers["cache-control"] == "no-store"
-    assert send(world, "/web/sign-out").headers["location"] == "/web/sign-in?notice=signed-out"
+    assert send(world, "/web/sign-out").headers["location"] == "/web/sign-in"
     world.client.cookies.set("smalti", cookie.partition("=")[2].partition(";")[0])
     assert page(world, "/web/").status_code == 303, "the token itself has ended, not only the cookie"
 
@@ -185,7 +193,7 @@ def test_what_is_no_page_is_told_as_one(world: World) -> None:
 
 
 def test_sessions_end_by_time(world: World) -> None:
-    now = [0.0]
+    now = [LATER]
     clock: Callable[[], float] = lambda: now[0]  # noqa: E731
     sessions = Sessions(world.service.authentication, clock)
     token = sessions.begin(world.keys[USER])
@@ -196,13 +204,19 @@ def test_sessions_end_by_time(world: World) -> None:
     with pytest.raises(RefusedError):
         sessions.asker(token)
     token = sessions.begin(world.keys[USER])
+    for _ in range(2):
+        assert sessions.asker(token, renews=False).party == USER
+        now[0] += QUIET / 2
+    with pytest.raises(RefusedError):
+        sessions.asker(token, renews=False)
+    token = sessions.begin(world.keys[USER])
     now[0] += QUIET
     with pytest.raises(RefusedError):
         sessions.asker(token)
 
 
 def test_a_key_has_so_many_sessions_and_the_quietest_gives_way(world: World) -> None:
-    now = [0.0]
+    now = [LATER + 10 * LONGEST]
     sessions = Sessions(world.service.authentication, lambda: now[0])
     other = sessions.begin(world.keys[OWNER])
     tokens = []
@@ -213,6 +227,15 @@ def test_a_key_has_so_many_sessions_and_the_quietest_gives_way(world: World) -> 
         sessions.asker(tokens[0])
     assert {sessions.asker(token).party for token in tokens[1:]} == {USER}
     assert sessions.asker(other).party == OWNER
+    # Another process of the service, which has its own view of the registry, knows the same sessions.
+    place = world.service.registry.path
+    assert place is not None
+    apart = Sessions(Authentication(Registry.open(place)), lambda: now[0])
+    assert apart.asker(other).party == OWNER
+    for token in (other, *tokens):
+        apart.end(token)
+    with pytest.raises(RefusedError):
+        sessions.asker(other)
 
 
 def test_what_a_page_asks_for_is_for_the_roles_of_the_operation(world: World) -> None:
@@ -353,10 +376,90 @@ def test_a_form_that_is_sent_twice_orders_one_job(tmp_path: Path) -> None:
     }
     assert len(places) == len(world.get("/v1/jobs").json()["items"]) == 2
     place = places.pop()
+    assert "The file was received." in page(world, place).text
     said = "This page follows the work"
-    assert said in page(world, f"{place}?notice=asked").text
+    world.client.cookies.set("smalti-notice", "asked", domain="testserver.local", path="/")
+    assert said in page(world, place).text
+    assert said not in page(world, place).text, "it was said"
     assert send(world, f"{place}/stop").status_code == 303
-    assert said not in page(world, f"{place}?notice=asked").text, "it is over"
+    world.client.cookies.set("smalti-notice", "asked", domain="testserver.local", path="/")
+    assert said not in page(world, place).text, "it is over"
+
+
+def test_a_description_that_does_not_fit_is_refused_at_its_columns(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    upload(world, b"age,city,day\n1,x,2020-01-01\nx,y,2020-01-02\n", target=DATA)
+    (bound,) = world.get("/v1/data").json()["items"]
+    place = f"/web/data/{bound['id']}/describe"
+    kinds = {"datatype-0": "integer", "datatype-1": "string", "datatype-2": "dateTime"}
+    refused = send(world, place, **kinds)
+    assert refused.status_code == 422
+    assert re.findall('id="wrong-([^"]+)"', refused.text) == ["datatype-0", "datatype-2"]
+    assert "Column `age`, record 2: a value is not of this kind." in refused.text
+    metadata = {"@context": "http://www.w3.org/ns/csvw", "url": "a.csv"}
+    columns = {"tableSchema": {"columns": [{"name": "age", "datatype": "date"}, {"name": "none"}]}}
+    listed = world.ask("PUT", f"/v1/data/{bound['id']}/description", json=metadata | columns)
+    assert (listed.status_code, len(listed.json()["problems"])) == (422, 2)
+    assert world.get(f"/v1/data/{bound['id']}").json()["described"] is False
+    assert send(world, place, **kinds | {"datatype-0": "string", "datatype-2": "date"}).status_code == 303
+    assert len(list(next((tmp_path / "uploads").iterdir()).iterdir())) == 2
+
+
+def test_files_of_the_visitors_folder_are_chosen_from_a_list(tmp_path: Path) -> None:
+    mine, others = tmp_path / "mine", tmp_path / "others"
+    for folder in (mine / "below", others):
+        folder.mkdir(parents=True)
+        (folder / "a.csv").write_text("a\n1\n")
+    (mine / "leads-out.csv").symlink_to(others / "a.csv")
+    (mine / ".hidden").write_text("")
+    roots = ((OWNER, mine), (USER, others))
+    world = make_world(tmp_path, roots=roots)
+    sign_in(world, OWNER)
+    assert world.get("/v1/files").json()["items"] == [{"file": "below/a.csv"}]
+    assert world.get("/v1/files", STRANGER).json()["items"] == []
+    assert "Use a file of my folder" in page(world, "/web/data").text
+    assert re.findall('<option value="([^"]*)"', page(world, "/web/data/bind").text) == ["below/a.csv"]
+    for wrong in ("../others/a.csv", "leads-out.csv", str(others / "a.csv"), "none.csv"):
+        refused = send(world, "/web/data/bind", target=DATA, file=wrong)
+        assert (refused.status_code, 'id="wrong-file"' in refused.text) == (404, True), wrong
+    assert send(world, "/web/data/bind", target="no IRI", file="below/a.csv").status_code == 422
+    bound = send(world, "/web/data/bind", target=DATA, file="below/a.csv")
+    assert "The data is bound to the file" in page(world, bound.headers["location"]).text
+
+
+def test_no_link_shows_a_notice_and_each_is_shown_once(world: World) -> None:
+    sign_in(world, OWNER)
+    assert "The data was removed." not in page(world, "/web/data?notice=removed").text
+    ended = send(world, "/web/sign-out")
+    assert "HttpOnly" in ended.headers["set-cookie"]
+    seen = [page(world, ended.headers["location"], headers={"smalti-script": "1"}).text]
+    seen += [page(world, ended.headers["location"]).text for _ in range(2)]
+    assert ["You are signed out." in text for text in seen] == [True, True, False]
+    world.client.cookies.set("smalti-notice", "<b>none</b>")
+    assert "none</b>" not in page(world, "/web/sign-in").text
+
+
+def test_policies_are_shown_as_they_were_written(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    sign_in(world, OWNER)
+    short = new_policy(
+        policy="http://example.com/policy/s", owner=OWNER, party=USER, target=DATA
+    ).anonymize(k=3, quasi_identifiers=["a"], output="http://example.com/out", one_row_each=True)
+    assert (
+        send(
+            world, "/web/policies/new", text=short.to_short(), writing="application/yaml", do="add"
+        ).headers["location"]
+        == "/web/policy?uid=http%3A%2F%2Fexample.com%2Fpolicy%2Fs"
+    )
+    place = "/web/policy?uid=http://example.com/policy/s"
+    assert "k: 3" in page(world, place).text
+    assert "leftOperand" not in page(world, place).text
+    assert "leftOperand" in page(world, f"{place}&form=json-ld").text
+    changed = page(world, "/web/policy/replace?uid=http://example.com/policy/s").text
+    assert "k: 3" in changed
+    kept = world.get("/v1/policies/http://example.com/policy/s").json()
+    assert (kept["mediaType"], "leftOperand" in kept["document"]) == ("application/ld+json", True)
 
 
 def test_ticks_of_a_drawing_are_round_and_include_all_points() -> None:

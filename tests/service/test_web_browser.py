@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browsing import browser, check_fits, row_of, shot, sign_in, tree, watched
+from browsing import browser, check_accessible, check_fits, row_of, shot, sign_in, tree, watched
 from served import served
 from service_world import POLICY, READER, World, make_market
 from shell import CUSTOMER, OWNER, USER, small_rows, smalti
@@ -178,17 +178,31 @@ def test_a_policy_is_written_with_findings_at_their_places(page: "Page") -> None
     assert "1 error" in findings.inner_text()
     assert findings.get_attribute("aria-live") == "polite"
     shot(page, "editor")
+    check_accessible(page)
     place.click()
     at = "field.value.slice(0, field.selectionStart).split('\\n').length"
     assert text.evaluate(f"field => [field === document.activeElement, {at}]") == [True, 7]
     page.get_by_role("button", name="Put in force").click()
     assert "The text has one error" in page.get_by_role("alert").inner_text()
+    text.fill(written.replace("k: 1", "k: 2"))
+    page.get_by_text("Valid:").wait_for()
+    page.get_by_role("button", name="Try it out").click()
+    headed(page, "What this text would do to Customer")
+    assert "generalised to ranges" in row_of(page, "Each column", "age")
+    page.get_by_label("Risk against loss for k of").fill("2, 3, 4")
+    page.get_by_role("button", name="Try these numbers").click()
+    page.get_by_role("img", name="Loss over average risk").wait_for()
+    assert page.get_by_role("region", name="Points").get_by_role("row").count() == 4
+    shot(page, "try-first")
+    page.get_by_role("button", name="Back to the text").click()
+    headed(page, "Write a policy")
+    assert "k: 2" in text.input_value()
     text.fill(written.replace("k: 1", "k: 3"))
     page.get_by_text("Valid:").wait_for()
     page.get_by_role("button", name="Put in force").click()
     says(page, "The policy is in force.")
     page.get_by_role("link", name="Change").click()
-    text.fill(text.input_value().replace('"rightOperand": 3', '"rightOperand": 4'))
+    text.fill(text.input_value().replace("k: 3", "k: 4"))
     page.get_by_role("button", name="Replace").click()
     says(page, "The new text is in force")
     page.get_by_role("link", name="Revoke").click()
@@ -310,6 +324,7 @@ def test_pages_fit_a_narrow_window_and_have_one_heading(
     ):  # fmt: skip
         page.goto(f"/web/{path}")
         check_fits(page)
+        check_accessible(page)
     page.set_viewport_size({"width": 1200, "height": 800})
     page.goto(f"/web/policy/try?uid={POLICY}&target={CUSTOMER}")
     shot(page, "try-dark")

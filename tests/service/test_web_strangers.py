@@ -60,13 +60,15 @@ ONE_OF: dict[str, tuple[str, str, dict[str, str]]] = {
     "showStudyReport": ("jobs/{study}/report", "jobs/none/report", {}),
 }  # fmt: skip
 LISTS = {
-    "showHome": "", "showData": "data", "showPolicies": "policies?state=all", "showOutputs": "outputs",
+    "showHome": "", "showData": "data", "showBinding": "data/bind",
+    "showPolicies": "policies?state=all", "showOutputs": "outputs",
     "showPermissions": "ask", "showAudits": "audits", "showStudyForm": "audits/new",
     "showBudgets": "budgets", "showJobs": "jobs", "beginPolicy": "policies/begin?data={data}",
 }  # fmt: skip
 OWN = {
     "showSignIn", "signIn", "signOut", "showUpload", "receiveUpload", "showEditor", "addPolicy",
-    "checkText", "policyFromForm", "showNothing", "askFor", "startStudies", "showHealth",
+    "checkText", "tryDraft", "bindFile", "policyFromForm",
+    "showNothing", "askFor", "startStudies", "showHealth",
 }  # fmt: skip
 """What is about the visitor's own text, file or key; what of it is foreign is tried below."""
 
@@ -199,6 +201,30 @@ def test_rows_are_shown_to_the_owner_alone(market: tuple[World, dict[str, str]])
         assert seen(world, party, path).status_code == 404
 
 
+def test_a_text_is_tried_on_the_visitors_own_data_and_stays_out_of_force(
+    market: tuple[World, dict[str, str]],
+) -> None:
+    world, _ = market
+    before = world.registry.list_policies()
+    text = str(small_document(k=("eq", 2))).replace("'", '"').replace("None", "null")
+    fields = {"text": text, "writing": "application/ld+json", "replaced": POLICY, "tag": "*"}
+    tried = seen(world, OWNER, "policies/try", "POST", data=fields | {"target": CUSTOMER, "numbers": "2,3"})
+    assert tried.status_code == 200
+    assert "Ten rows of the data" in tried.text
+    assert 'aria-label="Points"' in tried.text
+    answers = [
+        seen(world, STRANGER, "policies/try", "POST", data=fields | {"replaced": "", "target": target})
+        for target in (CUSTOMER, UNKNOWN)
+    ]
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert "<h2>Figures" not in answers[0].text
+    foreign = seen(world, STRANGER, "policies/try", "POST", data=fields | {"target": CUSTOMER})
+    assert foreign.status_code == 404
+    many = seen(world, OWNER, "policies/try", "POST", data=fields | {"target": CUSTOMER, "numbers": "2;3"})
+    assert (many.status_code, 'id="wrong-numbers"' in many.text) == (422, True)
+    assert world.registry.list_policies() == before
+
+
 def test_auditors_start_studies_of_what_belongs_to_the_same_owner(
     market: tuple[World, dict[str, str]],
 ) -> None:
@@ -241,7 +267,7 @@ def test_a_requester_asks_for_what_names_it_and_errors_stand_at_the_field(
         for _ in range(2)
     }
     (job,) = world.get("/v1/jobs", USER).json()["items"]
-    assert places == {f"/web/jobs/{job['id']}?notice=asked"}
+    assert places == {f"/web/jobs/{job['id']}"}
 
 
 def test_operators_see_whether_the_service_works(market: tuple[World, dict[str, str]]) -> None:

@@ -28,7 +28,8 @@ FLOORS: Final = {
     "transforms": {
         "loss": 1, "partitions": 1, "uniqueness": 1, "values": 1, "noise": 2, "requirements": 2,
         "improving": 2, "measures": 2, "learning": 3, "mondrian": 3, "lattice": 4, "microaggregation": 4,
-        "auditing": 4, "bucketization": 4, "attacks": 5, "masking": 5, "membership": 5, "generative": 6,
+        "auditing": 4, "bucketization": 4, "attacks": 5, "masking": 5, "membership": 5, "tracing": 5,
+        "generative": 6,
     },
 }  # fmt: skip
 """The rooms of packages. Imports go down; rooms of one floor do not know each other."""

@@ -17,6 +17,8 @@ FALSE_POSITIVE_RATES: Final = (0.1, 0.01, 0.001, 0.0001)
 Principles", IEEE S&P 2022, section III.B (which asks for low rates, 0.001 and 0.00001 among them)."""
 _ROUNDING: Final = 2.0**-40
 """So that 1,000 non-members are enough for a rate of 0.001, which is no double."""
+_POINTS: Final = 200
+"""Of a curve that is kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,3 +99,13 @@ class RocCurve:
 def _at_least(scores: Floats, thresholds: Floats) -> Integers:
     """How many scores reach each threshold."""
     return np.asarray(scores.size - np.searchsorted(np.sort(scores), thresholds, side="left"), np.int64)
+
+
+def thinned(curve: RocCurve) -> tuple[tuple[float, float], ...]:
+    """Some points of a curve, more of them at low rates, and both ends."""
+    wrong, right = curve.false_positive_rates, curve.true_positive_rates
+    if len(wrong) > _POINTS:
+        marks = np.geomspace(1 / len(wrong), 1, _POINTS)
+        kept = np.unique(np.r_[0, np.searchsorted(wrong, marks, side="right") - 1, len(wrong) - 1])
+        wrong, right = wrong[kept], right[kept]
+    return tuple(zip(wrong.tolist(), right.tolist(), strict=True))

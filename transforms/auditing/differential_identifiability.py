@@ -27,6 +27,8 @@ _Read_contra = TypeVar("_Read_contra", contravariant=True)
 
 _TOGETHER: Final = 500
 """Repetitions that are computed at once: their weights stay in the cache."""
+_NUMBERS: Final = 1 << 22
+"""Of weights that are computed at once, about; each takes five times its 8 bytes."""
 
 StepSensitivity = Callable[[Floats], Floats]
 """From weights, shape (repetitions, parameters), to l2-sensitivities of the gradient sum, by repetition."""
@@ -186,9 +188,14 @@ class Experiment(Generic[Data]):
         """
         if repetitions < 1:
             raise ValueError("at least one repetition is expected")
-        groups = [self._together(count, generator) for count in _groups(repetitions)]
+        groups = [self._together(count, generator) for count in self._groups(repetitions)]
         odds, used, mu, weights = (np.concatenate(part) for part in zip(*groups, strict=True))
         return Beliefs(odds, used, mu, weights)
+
+    def _groups(self, repetitions: int) -> Iterator[int]:
+        together = max(1, min(_TOGETHER, _NUMBERS // self.initial_weights.size))
+        for start in range(0, repetitions, together):
+            yield min(together, repetitions - start)
 
     def _together(
         self, repetitions: int, generator: np.random.Generator
@@ -249,8 +256,3 @@ def _divided(by_repetition: Floats, variances: Floats) -> Floats:
     quotient = np.zeros(by_repetition.shape)
     np.divide(by_repetition, variances, out=quotient, where=variances > 0)
     return quotient
-
-
-def _groups(repetitions: int) -> Iterator[int]:
-    for start in range(0, repetitions, _TOGETHER):
-        yield min(_TOGETHER, repetitions - start)

@@ -15,6 +15,7 @@ from scipy.ndimage import uniform_filter
 from scipy.spatial.distance import cdist
 
 from smalti.transforms.auditing.scores import Floats
+from smalti.transforms.problem import Integers
 from smalti.transforms.sensitivity import NeighboringRelation
 
 Data = TypeVar("Data")
@@ -105,7 +106,18 @@ def most_dissimilar_record(records: Floats, dissimilarity: Dissimilarity) -> int
         records: of the data set, shape (n, features).
         dissimilarity: of two records.
     """
-    return int(_finite(dissimilarity(records, records)).sum(axis=1).argmax())
+    return int(ranked_records(records, dissimilarity)[0])
+
+
+def ranked_records(records: Floats, dissimilarity: Dissimilarity) -> Integers:
+    """All records, from the one that is farthest from all others on; of equal ones the first comes first.
+
+    Args:
+        records: of the data set, shape (n, features).
+        dissimilarity: of two records.
+    """
+    apart = _finite(dissimilarity(records, records)).sum(axis=1)
+    return np.argsort(-apart, kind="stable")
 
 
 def most_dissimilar_replacement(
@@ -118,9 +130,23 @@ def most_dissimilar_replacement(
         candidates: records outside it, shape (m, features).
         dissimilarity: of two records.
     """
+    return ranked_replacements(records, candidates, dissimilarity)[0]
+
+
+def ranked_replacements(
+    records: Floats, candidates: Floats, dissimilarity: Dissimilarity
+) -> list[tuple[int, int]]:
+    """All records, each with a candidate in its place, from the pair that is farthest apart on.
+
+    Args:
+        records: of the data set, shape (n, features).
+        candidates: records outside it, shape (m, features).
+        dissimilarity: of two records.
+    """
     apart = _finite(dissimilarity(records, candidates))
-    record, candidate = np.unravel_index(apart.argmax(), apart.shape)
-    return int(record), int(candidate)
+    order = np.argsort(-apart, axis=None, kind="stable")
+    pairs = np.column_stack(np.unravel_index(order, apart.shape))
+    return [(int(record), int(candidate)) for record, candidate in pairs]
 
 
 def _finite(apart: Floats) -> Floats:

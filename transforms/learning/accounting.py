@@ -149,7 +149,7 @@ class SampledGaussian:
         """
         if self.neighbors is not NeighboringRelation.ADD_OR_REMOVE_ONE:
             raise ValueError("the Renyi account is for adding or removing one record")
-        accountant = _library().rdp.RdpAccountant()
+        accountant = library().rdp.RdpAccountant()
         accountant.compose(_event(self))
         return float(accountant.get_epsilon(delta))
 
@@ -360,19 +360,19 @@ def _check_bound(value: float, least: float, largest: float) -> None:
 
 
 def _event(mechanism: SampledGaussian) -> Any:
-    library = _library()
-    step = library.GaussianDpEvent(mechanism.noise_multiplier)
+    accounts = library()
+    step = accounts.GaussianDpEvent(mechanism.noise_multiplier)
     if mechanism.sampling_rate < 1:
-        step = library.PoissonSampledDpEvent(mechanism.sampling_rate, step)
-    return library.SelfComposedDpEvent(step, mechanism.steps)
+        step = accounts.PoissonSampledDpEvent(mechanism.sampling_rate, step)
+    return accounts.SelfComposedDpEvent(step, mechanism.steps)
 
 
 @lru_cache(maxsize=32)
 def _distribution(mechanism: SampledGaussian) -> Any:
     """The accountant of the library with all steps; it covers both directions of its neighbours."""
-    library = _library()
-    relations = library.NeighboringRelation
-    accountant = library.pld.PLDAccountant(
+    accounts = library()
+    relations = accounts.NeighboringRelation
+    accountant = accounts.pld.PLDAccountant(
         relations.REPLACE_ONE
         if mechanism.neighbors is NeighboringRelation.CHANGE_ONE
         else relations.ADD_OR_REMOVE_ONE
@@ -381,7 +381,12 @@ def _distribution(mechanism: SampledGaussian) -> Any:
     return accountant
 
 
-def _library() -> Any:
+def library() -> Any:
+    """dp-accounting, the library of accounts; the only import of it.
+
+    Raises:
+        BackendError: it is not installed.
+    """
     try:
         import dp_accounting  # noqa: PLC0415 (an extra, and more than a second)
         import dp_accounting.pld  # noqa: PLC0415

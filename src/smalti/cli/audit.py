@@ -1,4 +1,4 @@
-"""The commands about audits of models: start, list, follow, stop, resume, report.
+"""The commands about audits: of models start, list, follow, stop, resume, report; of releases one.
 
 The first five are `smalti jobs` of one kind, in their former spelling: they end with the next version.
 """
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smalti.cli.auditing_releases import release
 from smalti.cli.compare import compare
+from smalti.cli.identifiability import identifiability
 from smalti.cli.options import FINDINGS, PLACE, format_option, party_option, registry_option
 from smalti.cli.studying import model_file
 
@@ -21,18 +23,20 @@ _ENDS = {0: "permitted", FINDINGS: "refused, or an error"}
 
 @click.group()
 def audit() -> None:
-    """Train and audit models in the background; read reports."""
+    """Audit models and released statistics; read reports."""
 
 
 audit.add_command(compare)
 audit.add_command(model_file)
+audit.add_command(release)
+audit.add_command(identifiability)
 
 
 @audit.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="POLICY [RUN OPTIONS]")
 @format_option("human", "json")
 def start(arguments: tuple[str, ...], shown_as: str) -> int:
-    """Start `smalti run` with these arguments in the background.
+    """Start `smalti run` in the background.
 
     The process outlives this command.
     """

@@ -9,7 +9,44 @@ from smalti.cli.options import PLACE, registry_option
 
 @click.group("registry")
 def registry() -> None:
-    """Copy a registry with its keys, and put a copy back."""
+    """Copy a registry with its keys, restore and tidy it."""
+
+
+@registry.command("tidy")
+@click.option("--uploads", metavar="FOLDER", type=PLACE,
+              help="The service's folder of uploads.  [default: beside the registry]")  # fmt: skip
+@click.option("--outputs", metavar="FOLDER", type=PLACE,
+              help="The service's folder of outputs of jobs.  [default: beside the registry]")  # fmt: skip
+@click.option("--older-than", metavar="DAYS", type=float, default=30.0, show_default=True,
+              help="What was changed since stays.")  # fmt: skip
+@click.option("--remove", is_flag=True, help="Remove it; otherwise it is only shown.")
+@registry_option
+def tidy(
+    registry: str, uploads: str | None, outputs: str | None, older_than: float, *, remove: bool
+) -> int:
+    """Show what the service keeps and nothing needs, or remove it.
+
+    Uploads that no target is bound to, folders of ended jobs without an output or a report (such a job
+    cannot be tried again), sessions and remembered answers that are over. Outputs and certificates stay.
+    """
+    from datetime import timedelta
+
+    from smalti.cli.serve import beside
+    from smalti.engine.registry.registry import Registry
+    from smalti.tidying import tidy as tidied
+
+    opened = Registry.open(registry)
+    places = (beside(uploads, registry, "uploads"), beside(outputs, registry, "outputs"))
+    result = tidied(opened, *places, timedelta(days=older_than), removes=remove)
+    for what, folders in (("upload", result.uploads), ("job", result.jobs)):
+        for folder in folders:
+            click.echo(f"{what} {folder}")
+    verb = "removed" if result.was_removed else "would be removed (--remove does it)"
+    click.echo(
+        f"{len(result.uploads)} uploads and {len(result.jobs)} folders of jobs ({result.size} bytes), "
+        f"{result.sessions} sessions, {result.answers} answers: {verb}"
+    )
+    return 0
 
 
 @registry.command("backup")

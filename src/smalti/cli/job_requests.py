@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from smalti.cli.settings import NOT_TAKEN
 from smalti.engine.jobs.requests import (
     Assess,
     Audit,
@@ -48,6 +49,7 @@ def request_from(
         named: how the command is named in messages.
     """
     command, here = _command(kind), click.get_current_context()
+    here.meta[NOT_TAKEN] = _SHOWING
     try:
         context = command.make_context(named, list(arguments), parent=here)
     except click.UsageError as error:

@@ -9,8 +9,18 @@ from smalti.cli.settings import AdvancedOption
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Policies": ("assess", "init", "check", "fmt", "test", "offer"),
-    "Runs": ("plan", "try", "sweep", "run"),
-    "Results": ("targets", "lineage", "verify", "estimate", "budget"),
+    "Runs and results": (
+        "plan",
+        "try",
+        "sweep",
+        "run",
+        "targets",
+        "lineage",
+        "verify",
+        "estimate",
+        "risk",
+        "budget",
+    ),
     "Registry": ("decide", "policy", "keys", "vocabulary", "access", "registry"),
     "Jobs and machine": ("audit", "jobs", "worker", "serve", "doctor"),
 }

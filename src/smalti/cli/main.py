@@ -21,6 +21,7 @@ from smalti.cli import keys as cli_keys
 from smalti.cli import language as cli_language
 from smalti.cli import lineage as cli_lineage
 from smalti.cli import registry as cli_registry
+from smalti.cli import risk as cli_risk
 from smalti.cli import runs as cli_runs
 from smalti.cli import scaffolding as cli_scaffolding
 from smalti.cli import serve as cli_serve
@@ -106,6 +107,7 @@ for _command in (
     cli_assessing.assess, cli_scaffolding.init,
     cli_language.check, cli_language.fmt, cli_language.offer, cli_language.test, cli_language.decide,
     cli_runs.plan, cli_trying.try_, cli_sweeping.sweep, cli_runs.run, cli_runs.verify, cli_runs.estimate,
+    cli_risk.risk,
     cli_registry.policy, cli_keys.keys, cli_registry.targets, cli_vocabulary.vocabulary,
     cli_backups.registry, cli_lineage.lineage, cli_budget.budget, cli_audit.audit, cli_jobs.jobs,
     cli_workers.worker, cli_serve.serve, cli_access.access,

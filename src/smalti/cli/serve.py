@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NOBODY_NAMED = "urn:smalti:local-user"
 """Who asks with a generated key, where nobody is named."""
+MOST_PROCESSES = 64
 
 
 @click.command()
@@ -31,6 +32,8 @@ NOBODY_NAMED = "urn:smalti:local-user"
 @click.option(
     "--behind-proxy", is_flag=True, help="A proxy on this machine does TLS, and is the only way in."
 )
+@click.option("--processes", type=int, metavar="N",
+              help="Processes that answer, such as one for each core.  [default: 1]")  # fmt: skip
 @party_option("PARTY", "As whom a generated key asks; where the registry has keys, it is not used.",
               required=False)  # fmt: skip
 @registry_option
@@ -53,16 +56,17 @@ def serve(
         raise not_installed("smalti serve", "the web server", str(error.name), "service") from None
     from smalti.policy.decide.names import iri
     from smalti.service.configuration import DEFAULT_ADDRESS, DEFAULT_LIMIT, Configuration, address_of
+    from smalti.service.processes import LOG_FORMAT
     from smalti.service.rates import OF_ADDRESS, OF_PARTY
 
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT)
     settings = _settings(ctx)
     host, port = address_of(str(options["address"] or settings.address or DEFAULT_ADDRESS))
     configuration = Configuration(
         host=host,
         port=port,
-        uploads=_beside(options["uploads"] or settings.uploads, registry, "uploads"),
-        outputs=_beside(options["outputs"] or settings.outputs, registry, "outputs"),
+        uploads=beside(options["uploads"] or settings.uploads, registry, "uploads"),
+        outputs=beside(options["outputs"] or settings.outputs, registry, "outputs"),
         upload_limit=_limit(options["upload_limit"], settings.upload_limit or DEFAULT_LIMIT),
         roots=tuple((iri(party_of, "roots"), _path(folder)) for party_of, folder in settings.roots),
         tokens=_tokens(settings),
@@ -73,6 +77,7 @@ def serve(
         rate_of_party=OF_PARTY if settings.rate_of_party is None else settings.rate_of_party,
         rate_of_address=OF_ADDRESS if settings.rate_of_address is None else settings.rate_of_address,
         public_url=settings.public_url,
+        processes=_processes(options["processes"], settings.processes),
     )
     server.serve(registry, configuration, iri(party or NOBODY_NAMED, "--as"), _announce)
     return 0
@@ -94,7 +99,8 @@ def _settings(ctx: click.Context) -> "ServiceSettings":
     return ServiceSettings() if file is None else file.settings.service
 
 
-def _beside(place: object, registry: str, what: str) -> "Path":
+def beside(place: object, registry: str, what: str) -> "Path":
+    """A folder of the service: the one that is stated, or one beside the registry's file."""
     from smalti.errors import UsageError
 
     if place:
@@ -112,6 +118,15 @@ def _limit(stated: object, default: int) -> int:
     if not isinstance(stated, int) or stated < 1:
         raise UsageError("--upload-limit", "it is below 1", "a number of bytes")
     return stated
+
+
+def _processes(stated: object, configured: int | None) -> int:
+    from smalti.errors import UsageError
+
+    number = configured or 1 if stated is None else stated
+    if not isinstance(number, int) or not 1 <= number <= MOST_PROCESSES:
+        raise UsageError("--processes", "it cannot be so many", f"a number from 1 to {MOST_PROCESSES}")
+    return number
 
 
 def _tokens(settings: "ServiceSettings") -> "TokenIssuer | None":

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 FROM_FILE = ParameterSource.DEFAULT_MAP
 """The source, in the words of click, of a value that the settings file gave."""
 _IN_FOLDER = "smalti.toml"
+NOT_TAKEN = f"{__name__} not taken"
+"""In the memory of a command: parameters that it does not take, of another one whose arguments it
+reads."""
 
 
 @dataclass
@@ -75,7 +78,10 @@ def _values(ctx: click.Context, opts: Mapping[str, Any], file: "SettingsFile") -
         options = {
             param.setting: param.opts[0]
             for param in ctx.command.params
-            if isinstance(param, SettingOption) and param.setting and param.name not in opts
+            if isinstance(param, SettingOption)
+            and param.setting
+            and param.name not in opts
+            and param.name not in ctx.meta.get(NOT_TAKEN, ())
         }
         values = {setting: _value(setting, file.settings, opts) for setting in options}
         words = [

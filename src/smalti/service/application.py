@@ -22,6 +22,7 @@ from smalti.service.routes import (
     decisions,
     evaluations,
     jobs,
+    owners,
     permissions,
     policies,
     previews,
@@ -36,6 +37,7 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     *status.OPERATIONS, *policies.OPERATIONS, *decisions.OPERATIONS, *data.OPERATIONS,
     *permissions.OPERATIONS, *targets.OPERATIONS, *previews.OPERATIONS, *budgets.OPERATIONS,
     *jobs.OPERATIONS, *audits.OPERATIONS, *evaluations.OPERATIONS, *signaling.OPERATIONS,
+    *owners.OPERATIONS,
 )  # fmt: skip
 """All operations of the service."""
 _CODES: Final = {404: "not-found", 405: "method-not-allowed"}

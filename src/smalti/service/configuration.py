@@ -63,6 +63,8 @@ class Configuration:
     rate_of_party: float = OF_PARTY
     """Requests each second; 0: no limit."""
     rate_of_address: float = OF_ADDRESS
+    processes: int = 1
+    """That answer, on one socket."""
     public_url: str | None = None
     """Under which address others reach the service, without a slash at the end; None: `url`."""
 

@@ -238,16 +238,19 @@ def to_response(answer: Answer, kept: Mapping[str, str] = _HEADERS) -> Response:
 async def sent_events(events: Events) -> AsyncIterator[str]:
     """Events as they come, and a comment now and then, so that nobody takes the connection for dead."""
     silent = 0.0
-    while True:
-        try:
-            text, was_last = await run_in_threadpool(events.look)
-        except Exception as error:
-            yield f"event: problem\ndata: {refusal_of(error).content().decode()}\n\n"
-            return
-        if text or silent >= _SILENT:
-            yield text or ": still here\n\n"
-            silent = 0.0
-        if was_last:
-            return
-        await asyncio.sleep(_LOOKS)
-        silent += _LOOKS
+    try:
+        while True:
+            try:
+                text, was_last = await run_in_threadpool(events.look)
+            except Exception as error:
+                yield f"event: problem\ndata: {refusal_of(error).content().decode()}\n\n"
+                return
+            if text or silent >= _SILENT:
+                yield text or ": still here\n\n"
+                silent = 0.0
+            if was_last:
+                return
+            await asyncio.sleep(_LOOKS)
+            silent += _LOOKS
+    finally:
+        events.ended()

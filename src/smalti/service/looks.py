@@ -13,7 +13,7 @@ from smalti.service.problems import RefusedError
 from smalti.vocab.terms import IRI
 
 MOST: Final = 2
-"""At once, of all parties."""
+"""At once, of all parties; several processes share it, and each has one at the least."""
 _AGAIN: Final = "5"
 """Seconds after which somebody may try again."""
 
@@ -22,6 +22,8 @@ _AGAIN: Final = "5"
 class Looks:
     """The parties for whom data is read at the moment; for several threads."""
 
+    most: int = MOST
+    """At once, in this process."""
     _parties: set[IRI] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -33,7 +35,7 @@ class Looks:
             RefusedError: that is being done for it already, or for as many as there may be (429).
         """
         with self._lock:
-            if party in self._parties or len(self._parties) >= MOST:
+            if party in self._parties or len(self._parties) >= self.most:
                 raise RefusedError(
                     429, "too-many-requests", "data is being read for others, or for you; try again soon",
                     headers={"Retry-After": _AGAIN},

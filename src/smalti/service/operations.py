@@ -68,6 +68,8 @@ class Events:
     look: Callable[[], tuple[str, bool]]
     """The text of the next event, empty where there is none yet; and whether no other follows. Called in a
     thread, now and then; what it raises ends the stream."""
+    ended: Callable[[], None]
+    """Called once, when no other event is sent; not where none was ever looked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,10 +169,20 @@ def bound_for_owner(
     Raises:
         RefusedError: there is no such policy or target for the asker, or no data is bound.
     """
+    bound = owned_data(registry, asker, target)
+    return _policy(registry, asker, iri(policy, "policy"), iri(target, "target")), bound
+
+
+def owned_data(registry: Registry, asker: Asker, target: str) -> BoundData:
+    """The data of a target, for whoever owns all of that.
+
+    Raises:
+        RefusedError: there is no such target for the asker, or no data is bound.
+    """
     about = iri(target, "target")
     if asker.party not in registry.full_owners(about):
         raise not_found()
-    return _policy(registry, asker, iri(policy, "policy"), about), _bound(registry, about)
+    return _bound(registry, about)
 
 
 def new_folder(outputs: Path) -> tuple[str, Path]:

@@ -37,6 +37,7 @@ class Buckets:
     """By which a bucket fills up; 0: nothing is limited."""
     clock: Callable[[], float] = time.monotonic
     most: int = MOST
+    least_at_once: float = _LEAST_AT_ONCE
     _full_at: OrderedDict[str, float] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -48,7 +49,7 @@ class Buckets:
         """
         if not self.each_second:
             return 0.0
-        size = max(_LEAST_AT_ONCE, _AT_ONCE * self.each_second) / self.each_second
+        size = max(self.least_at_once, _AT_ONCE * self.each_second) / self.each_second
         with self._lock:
             now = self.clock()
             full_at = max(now, self._full_at.pop(name, now)) + count / self.each_second
@@ -84,9 +85,19 @@ class Rates:
         _check(self.addresses.take(subscriber(address)))
 
 
-def rates_of(of_party: float, of_address: float) -> Rates:
-    """The limits by requests each second; 0: none."""
-    return Rates(Buckets(of_party), Buckets(of_address))
+def rates_of(of_party: float, of_address: float, processes: int = 1) -> Rates:
+    """The limits of one of several processes, each of which has its part of them.
+
+    Args:
+        of_party: requests each second, of all processes; 0: no limit.
+        of_address: likewise.
+        processes: how many share the limits; connections stay with the process that took them.
+    """
+    at_once = _LEAST_AT_ONCE / processes
+    return Rates(
+        Buckets(of_party / processes, least_at_once=at_once),
+        Buckets(of_address / processes, least_at_once=at_once),
+    )
 
 
 def subscriber(address: str) -> str:

@@ -9,6 +9,7 @@ from smalti.service.configuration import Configuration
 from smalti.service.looks import Looks
 from smalti.service.measurements import Measurements
 from smalti.service.rates import Rates
+from smalti.service.streams import Streams
 from smalti.service.uploads import Uploads
 
 
@@ -25,3 +26,4 @@ class Service:
     measurements: Measurements
     rates: Rates
     looks: Looks = field(default_factory=Looks)
+    streams: Streams = field(default_factory=Streams)

@@ -3,16 +3,20 @@
 Nothing in a token chooses how it is checked: its header names a key of the issuer's set at most.
 """
 
+import http.client
 import json
+import logging
+import threading
 import time
 import urllib.request
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
 from joserfc import jwt
-from joserfc.errors import JoseError
+from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
@@ -31,6 +35,7 @@ _LARGEST: Final = 1 << 20
 _LONGEST: Final = 16_384
 """Characters of a token."""
 _TIMEOUT: Final = 10.0
+_LOG: Final = logging.getLogger("smalti.service")
 
 
 def unauthenticated(why: str) -> RefusedError:
@@ -61,11 +66,11 @@ class Tokens:
             raise unauthenticated("the token is too long")
         try:
             return self._checked(token, self._current())
-        except ValueError:  # a key that is not in the set
+        except (InvalidKeyIdError, ValueError):  # a key that is not in the set
             self._refresh()
         try:
             return self._checked(token, self._keys)
-        except ValueError:
+        except (InvalidKeyIdError, ValueError):
             raise unauthenticated("the token is not signed by a key of the issuer") from None
 
     def _checked(self, token: str, keys: KeySet) -> str:
@@ -81,6 +86,8 @@ class Tokens:
                 exp={"essential": True},
                 sub={"essential": True},
             ).validate(decoded.claims)
+        except InvalidKeyIdError:
+            raise
         except JoseError as error:
             raise unauthenticated(f"the token is not valid ({error.error})") from None
         subject = decoded.claims["sub"]
@@ -94,15 +101,21 @@ class Tokens:
         return self._keys
 
     def _refresh(self) -> None:
-        """Read the keys again, unless that was just done; where it fails, the last ones count on."""
-        with self._lock:
+        """Read the keys again, unless that was just done; where it fails, the last ones count on.
+
+        Nobody waits for another one who does: the last keys count meanwhile.
+        """
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
             if time.monotonic() - self._read_at < _LEAST:
                 return
             self._read_at = time.monotonic()
-            try:
-                self._keys = self._read()
-            except (UsageError, BackendError):
-                return
+            self._keys = self._read()
+        except (UsageError, BackendError) as error:
+            _LOG.warning("the last keys of the issuer of tokens count on: %s", error.problem)
+        finally:
+            self._lock.release()
 
     def _read(self) -> KeySet:
         place = self.issuer.keys
@@ -129,14 +142,26 @@ def _content(path: Path) -> bytes:
 
 
 def _fetched(address: str) -> bytes:
-    """The keys from the configured address, which is https; redirections to others are not followed."""
-    opener = urllib.request.build_opener(NoRedirections)
-    try:
-        with opener.open(address, timeout=_TIMEOUT) as answer:
-            content: bytes = answer.read(_LARGEST + 1)
-    except OSError:
+    """The keys from the configured address, which is https; redirections to others are not followed.
+
+    A thread bounds the time of all of it, since the limits of sockets are for each piece.
+    """
+    contents: list[bytes] = []
+
+    def fetch() -> None:
+        opener = urllib.request.build_opener(NoRedirections)
+        with (
+            suppress(OSError, http.client.HTTPException),
+            opener.open(address, timeout=_TIMEOUT) as answer,
+        ):
+            contents.append(answer.read(_LARGEST + 1))
+
+    thread = threading.Thread(target=fetch, daemon=True)
+    thread.start()
+    thread.join(_TIMEOUT)
+    if not contents:
         raise BackendError(
             address, "the keys of the issuer of tokens cannot be fetched", "a JWKS document",
-            "check the address, or name a file",
-        ) from None  # fmt: skip
-    return content
+            "check the address and its certificate (SSL_CERT_FILE names another authority), or name a file",
+        )  # fmt: skip
+    return contents[0]

@@ -28,6 +28,8 @@ _NAME: Final = re.compile(r"[\w][\w .+()-]{0,199}")
 """Names of files; no separator, and no dot at the beginning."""
 _DIGEST: Final = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]+):")
 _RECEIVED: Final = "received"
+_MOST_LISTED: Final = 1000
+"""Files below a root that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,3 +187,25 @@ def file_below(root: Path, name: str) -> Path:
     if not place.is_relative_to(base) or not (place.is_file() or place.is_dir()):
         raise refusal
     return place
+
+
+def files_below(root: Path) -> list[str]:
+    """The names of the files below a configured root, as `file_below` takes them.
+
+    Hidden ones and descriptions beside data are left out, and links; of very many, some.
+    """
+    names: list[str] = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name[:1] != ".")
+        names += [
+            str((Path(folder) / name).relative_to(root))
+            for name in sorted(files)
+            if name[:1] != "." and not name.endswith("-metadata.json") and not _is_link(folder, name)
+        ]
+        if len(names) >= _MOST_LISTED:
+            break
+    return names[:_MOST_LISTED]
+
+
+def _is_link(folder: str, name: str) -> bool:
+    return (Path(folder) / name).is_symlink()

@@ -287,7 +287,7 @@ def test_a_worker_does_nothing_with_a_registry_of_a_newer_version(
     with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection, connection:
         connection.execute("UPDATE smalti_meta SET value = '99' WHERE key = 'schema'")
     for opened in (registry, Registry.open(tmp_path / "r.sqlite")):
-        with pytest.raises(RegistryError, match="schema version 99; expected version 7"):
+        with pytest.raises(RegistryError, match="schema version 99; expected version 8"):
             worker_of(tmp_path, opened, []).work(Until.EMPTY)
     with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection:
         assert connection.execute("SELECT id, state FROM jobs").fetchall() == [(job.id, "queued")]

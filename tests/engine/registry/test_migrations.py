@@ -15,6 +15,7 @@ import registry_world as world
 
 from smalti.engine.jobs.queue import submit
 from smalti.engine.jobs.requests import CheckPolicies
+from smalti.engine.registry._migrations import SCHEMA_VERSION
 from smalti.engine.registry.access import Role
 from smalti.engine.registry.data_flows import FlowState, NewFlow
 from smalti.engine.registry.registry import Registry
@@ -98,7 +99,9 @@ def test_a_registry_of_version_5_takes_jobs_and_keeps_what_it_has(tmp_path: Path
     assert registry.jobs.listed() == (job,)
     assert registry.versions(version.target) == (version,)
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT value FROM smalti_meta WHERE key = 'schema'").fetchone() == ("7",)
+        assert connection.execute("SELECT value FROM smalti_meta WHERE key = 'schema'").fetchone() == (
+            str(SCHEMA_VERSION),
+        )
         made = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
     assert made >= {*LATER_THAN_VERSION_5, "ix_jobs_state", "ix_jobs_party"}
 
@@ -123,7 +126,9 @@ def test_a_registry_of_version_6_takes_data_flows_and_keeps_its_jobs_and_keys(tm
     assert (registry.jobs.listed(), registry.access.listed()) == ((job,), (entry,))
     registry.close()
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT value FROM smalti_meta WHERE key = 'schema'").fetchone() == ("7",)
+        assert connection.execute("SELECT value FROM smalti_meta WHERE key = 'schema'").fetchone() == (
+            str(SCHEMA_VERSION),
+        )
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
     assert names >= {"data_flows", "ix_data_flows_state", "ix_data_flows_out", "ix_data_flows_call_at"}
 

@@ -134,3 +134,45 @@ def test_what_has_no_such_levels_is_refused(begun: Path) -> None:
     assert discarded.code == 2
     assert "owns no release" in discarded.message
     assert not (begun / "second").exists()
+
+
+def test_a_batch_with_an_iri_of_its_own_is_not_published_beside_the_first_unheld(begun: Path) -> None:
+    own = POLICY.format(algorithm="incognito").replace(f"target: {STAYS}", f"target: {STAYS}-2")
+    own = own.replace("policy/stays", "policy/own").replace("stays-published", "own")
+    (begun / "own.yaml").write_text(own)
+    stays(begun, [*FIRST[1:], ("p", "10045")])
+    asks = ["--data", f"{STAYS}-2=stays.csv", "--as", HOSPITAL, "--purpose", "statistical"]
+    asks += ["--out", "second"]
+    refused = smalti("run", "own.yaml", *asks, *LEVELS, cwd=begun)
+    assert refused.code == 2
+    assert "would not be held together" in refused.message
+    document = json.loads(smalti("fmt", "--to", "json-ld", "own.yaml", cwd=begun).out)
+    context = document.pop("@context")
+    member = {"uid": STAYS, "@type": "Asset", "partOf": f"{STAYS}-2"}
+    (begun / "stated.jsonld").write_text(json.dumps({"@context": context, "@graph": [document, member]}))
+    held = smalti("run", "stated.jsonld", *asks, *TOGETHER, cwd=begun)
+    assert held.code == 1
+    assert "a promise is broken" in held.message
+
+
+def test_levels_are_not_passed_over_where_nothing_has_levels(begun: Path) -> None:
+    words = ("algorithm: incognito", "k: 2", "l: 2", "quasi-identifiers: [zip]", "sensitive: [disease]")
+    masked = POLICY.format(algorithm="incognito").replace("l-diversity", "masking")
+    for word in words:
+        masked = masked.replace(f"{word}\n", "")
+    masked += "algorithm: generalization\nreleased: [disease]\nper-column: {zip: {level: 1}}\n"
+    (begun / "masked.yaml").write_text(masked.replace("policy/stays", "policy/masked"))
+    refused = run(begun, "second", *TOGETHER, policy="masked.yaml")
+    assert refused.code == 2
+    assert "none of --first-cuts, --cut-threshold and --recoding-of" in refused.message
+    assert run(begun, "second", policy="masked.yaml").code != 2
+
+
+def test_who_keeps_a_value_is_not_told_by_those_whose_value_changes(begun: Path) -> None:
+    place = begun / "stays.csv"
+    place.write_text(place.read_text().replace(",flu", ",cold"))
+    refused = run(begun, "second", *TOGETHER)
+    assert refused.code == 1
+    assert "of those whose `disease` is the same in several releases" in refused.message
+    place.write_text(place.read_text().replace(",gout", ",ague"))
+    assert run(begun, "second", *TOGETHER).code == 0, "nobody kept one"

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from shell import Ran, listing, smalti
 
 from smalti.engine.anonymization.capability import Anonymization
 from smalti.engine.run import driver
+from smalti.engine.techniques import applying
 
 PEOPLE = "http://example.com/people"
 HOSPITAL, RESEARCHER = "http://example.com/party/hospital", "http://example.com/party/researcher"
@@ -271,6 +273,18 @@ def test_equal_content_of_other_data_is_another_release(tmp_path: Path) -> None:
     assert REFUSED in refused.message
     (tmp_path / "then.csv").replace(place)
     assert run(tmp_path, first, out="again").code == 0
+
+
+def test_a_sample_of_equal_content_can_be_of_other_people(tmp_path: Path) -> None:
+    rows = [f"p{n},A,{disease}\n" for n, disease in enumerate(("flu", "gout", "flu", "flu"))]
+    (tmp_path / "people.csv").write_text("who,ward,disease\n" + "".join(rows))
+    words = {"algorithm": "[mondrian, sampling]", "sampling-rate": "0.75"}
+    first = policy(tmp_path, "sample", "ward", **words)
+    for place, drawn in enumerate(([True, True, True, False], [True, True, False, True])):
+        with patch.object(applying, "sampled", lambda *_, drawn=drawn: np.array(drawn)):
+            ran = run(tmp_path, first, out=f"draw-{place}")
+        assert ran.code == place, ran
+    assert UNKNOWN in ran.message, "three such draws would tell each disease"
 
 
 def test_a_mistyped_place_of_earlier_data_is_no_silent_one(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Data of owners: uploads and files below a root, bound to targets, with their descriptions."""
 
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -13,7 +14,7 @@ from smalti.engine.registry.bound_data import BoundData
 from smalti.errors import SmaltiError, UsageError
 from smalti.json.text import Json
 from smalti.policy.decide.names import iri
-from smalti.previewing import LOOKED_THROUGH, is_looked_through, proposed_description
+from smalti.previewing import LOOKED_THROUGH, SCRATCH, is_looked_through, proposed_description
 from smalti.service.operations import (
     JSON,
     NOTHING,
@@ -33,7 +34,7 @@ from smalti.service.parties import PARTIES
 from smalti.service.problems import RefusedError, not_found, refusal_of
 from smalti.service.received import RawBody, Upload
 from smalti.service.state import Service
-from smalti.service.uploads import file_below, file_name
+from smalti.service.uploads import file_below, file_name, files_below
 from smalti.study_choices import is_model
 from smalti.vocab.terms import IRI
 
@@ -43,6 +44,7 @@ _FILES: Final = (
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 )  # fmt: skip
 _Iri = Annotated[str, Field(max_length=4096)]
+_IN_SCRATCH: Final = re.compile(rf"/\S*/{re.escape(SCRATCH)}[^/\s]*/")
 
 
 class Uploaded(Described):
@@ -101,6 +103,13 @@ def bind_file(call: Call[NoQuery, FileBelowRoot]) -> Answer:
     return answered(_shown(bound), 201, {"Location": f"/v1/data/{bound.id}"})
 
 
+def list_files(call: Call[Paged, None]) -> Answer:
+    """The files below the asker's root."""
+    root = dict(call.service.configuration.roots).get(call.asker.party)
+    names = [] if root is None else files_below(root)
+    return answered(page(names, call.query, str, lambda name: {"file": name}))
+
+
 def list_all(call: Call[Paged, None]) -> Answer:
     """The data of the asker."""
     owned = [bound for bound in call.service.registry.bindings.in_force() if _owns(call, bound)]
@@ -135,8 +144,9 @@ def describe(call: Call[NoQuery, RawBody]) -> Answer:
             str(bound.target), "it is bound to a file below a root, whose description stands beside it",
             "data that was uploaded", "describe it there",
         )  # fmt: skip
-    with without_places(bound):
-        columns = describe_file(bound.place, call.body.content)
+    looks = is_looked_through(bound.place)
+    with call.service.looks.of(call.asker.party) if looks else nullcontext(), without_places(bound):
+        columns = describe_file(bound.place, call.body.content, looks=looks)
     return answered({"columns": list(columns)})
 
 
@@ -173,7 +183,8 @@ def without_places(bound: BoundData) -> Iterator[None]:
     """
 
     def named(text: str) -> str:
-        return text.replace(str(bound.place), bound.name).replace(f"{bound.place.parent}/", "")
+        text = text.replace(str(bound.place), bound.name).replace(f"{bound.place.parent}/", "")
+        return _IN_SCRATCH.sub("", text)
 
     try:
         yield
@@ -251,6 +262,11 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
         summary="Bind a target to a file below the asker's root, by name.",
         roles=PARTIES, handler=bind_file, query=NoQuery, body=FileBelowRoot, gives=_DATA, status=201,
         refuses=(404, 409),
+    ),
+    Operation(
+        method="GET", path="/v1/files", name="listFiles", tag="data",
+        summary="List the files below the asker's root, which `bindFile` takes; none without a root.",
+        roles=PARTIES, handler=list_files, query=Paged, body=type(None), gives=listing(having("file")),
     ),
     Operation(
         method="GET", path="/v1/data", name="listData", tag="data",

@@ -1,11 +1,12 @@
 """Decisions, and why they are as they are."""
 
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from smalti.deciding import decide
+from smalti.json.text import Json
 from smalti.policy.decide.decision import Decision
 from smalti.service.disclosure import shown_decision
 from smalti.service.operations import (
@@ -22,6 +23,8 @@ from smalti.service.parties import PARTIES
 
 _Text = Annotated[str, Field(max_length=4096)]
 _Texts = Annotated[tuple[_Text, ...], Field(max_length=100)]
+MOST: Final = 100
+"""Decisions of one request."""
 _DECISION: Final = having("effect", "permitted", "unconditional", "request", "reasons", "grants")
 
 
@@ -46,18 +49,36 @@ class DecisionRequest(Described):
     ] = False
 
 
+class DecisionRequests(Described):
+    """Several requests of the asker."""
+
+    decisions: Annotated[tuple[DecisionRequest, ...], Field(min_length=1, max_length=MOST)]
+
+
 def decide_one(call: Call[NoQuery, DecisionRequest]) -> Answer:
     """Decide one request."""
-    return _shown(call, _decided(call, explain=False))
+    return answered(_shown(call, _decided(call, explain=False)))
 
 
 def explain_one(call: Call[NoQuery, DecisionRequest]) -> Answer:
     """Decide one request, and show each rule that was considered."""
-    return _shown(call, _decided(call, explain=True))
+    return answered(_shown(call, _decided(call, explain=True)))
+
+
+def decide_all(call: Call[NoQuery, DecisionRequests]) -> Answer:
+    """Decide several requests, each by itself, in their order."""
+    requests = call.body.decisions
+    # The request itself was counted as one.
+    call.service.rates.admit_party(call.asker.party, len(requests) - 1)
+    shown = [_shown(call, _decision(call, each, explain=False)) for each in requests]
+    return answered({"decisions": shown})
 
 
 def _decided(call: Call[NoQuery, DecisionRequest], *, explain: bool) -> Decision:
-    asked = call.body
+    return _decision(call, call.body, explain=explain)
+
+
+def _decision(call: Call[NoQuery, Any], asked: DecisionRequest, *, explain: bool) -> Decision:
     return decide(
         party=call.asker.party,
         action=asked.action,
@@ -78,8 +99,8 @@ def _decided(call: Call[NoQuery, DecisionRequest], *, explain: bool) -> Decision
     )
 
 
-def _shown(call: Call[NoQuery, DecisionRequest], decision: Decision) -> Answer:
-    return answered(shown_decision(call.service.registry, call.asker, decision))
+def _shown(call: Call[NoQuery, Any], decision: Decision) -> Json:
+    return shown_decision(call.service.registry, call.asker, decision)
 
 
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
@@ -87,6 +108,11 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
         method="POST", path="/v1/decisions", name="decide", tag="decisions",
         summary="Decide whether the asker may do something, by the policies in force; it is logged.",
         roles=PARTIES, handler=decide_one, query=NoQuery, body=DecisionRequest, gives=_DECISION,
+    ),
+    Operation(
+        method="POST", path="/v1/decisions/batch", name="decideAll", tag="decisions",
+        summary="Decide several requests of the asker, each by itself; each is logged.",
+        roles=PARTIES, handler=decide_all, query=NoQuery, body=DecisionRequests, gives=having("decisions"),
     ),
     Operation(
         method="POST", path="/v1/explanations", name="explain", tag="decisions",

@@ -220,6 +220,7 @@ def _decided(call: Call[NoQuery, Evaluation] | Call[NoQuery, Evaluations], asked
         fulfilled=context.fulfilled,
         duties=context.duties,
         understands_limits=context.understands_limits,
+        asked_by=None if party == asker.party else asker.party,
         registry=call.service.registry,
     )
     return {"decision": decision.is_permitted, "context": _context(call, decision)}

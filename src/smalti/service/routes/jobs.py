@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -98,7 +99,10 @@ def read_job(call: Call[NoQuery, None]) -> Answer:
 def follow_job(call: Call[NoQuery, None]) -> Answer:
     """A job as it is now, and after each change until it is over."""
     job_of(call)
-    return Answer(Events(_look(call)), "text/event-stream")
+    streams = call.service.streams
+    # The function holds the stream: where nobody ever reads it, both go.
+    ended = partial(streams.end, streams.begin(call.asker.party))
+    return Answer(Events(_look(call), ended), "text/event-stream")
 
 
 def stop_job(call: Call[NoQuery, None]) -> Answer:

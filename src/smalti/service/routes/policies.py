@@ -9,17 +9,22 @@ from smalti.checking import CheckedDocument, check_text
 from smalti.engine.registry.entries import StoredPolicy
 from smalti.engine.registry.registry import Registry
 from smalti.errors import PolicyError, UsageError
+from smalti.formatting import convert_text
 from smalti.json.registry import policy_json, policy_states
 from smalti.json.text import Json
-from smalti.policy.findings.render import to_json
+from smalti.policy.findings.render import to_explained_json
 from smalti.service.disclosure import governs, is_for, shown_targets
 from smalti.service.operations import (
+    JSON_LD,
     NOTHING,
     POLICY_TYPES,
     SIGNATURE,
+    TURTLE,
+    YAML,
     Answer,
     AnyOperation,
     Call,
+    Described,
     NoQuery,
     Operation,
     answered,
@@ -28,7 +33,7 @@ from smalti.service.operations import (
 )
 from smalti.service.pages import Paged, page
 from smalti.service.parties import PARTIES, READERS, Asker
-from smalti.service.problems import RefusedError, not_found, refusal_of
+from smalti.service.problems import TITLES, RefusedError, not_found, refusal_of
 from smalti.service.received import RawBody
 from smalti.submitting import Submitted, submit_policies
 
@@ -42,6 +47,15 @@ class PolicyList(Paged):
 
     state: Literal["in force", "replaced", "revoked"] | None = None
     target: Annotated[str, Field(max_length=4096)] | None = None
+
+
+class WrittenAs(Described):
+    """How the document of a policy is written in the answer."""
+
+    form: Annotated[
+        Literal["stored", "short", "json-ld"],
+        Field(description="as stored where a document cannot be said in it; so is the ETag"),
+    ] = "stored"
 
 
 def check_one(call: Call[NoQuery, RawBody]) -> Answer:
@@ -98,7 +112,7 @@ def list_all(call: Call[PolicyList, None]) -> Answer:
     )
 
 
-def read(call: Call[NoQuery, None]) -> Answer:
+def read(call: Call[WrittenAs, None]) -> Answer:
     """One policy; its document is for its issuer, owners of its targets, and auditors."""
     registry = call.service.registry
     current = _visible(registry, call.asker, call.path["uid"])
@@ -106,8 +120,21 @@ def read(call: Call[NoQuery, None]) -> Answer:
     states = dict(zip(map(_identity, stored), policy_states(stored), strict=True))
     shown = _shown(call, current, states[_identity(current)])
     if governs(registry, call.asker, current):
-        shown["document"] = current.document.decode("utf-8", "replace")
+        shown |= _written(current, call.query.form)
     return answered(shown, headers={"ETag": _tag(current)})
+
+
+def _written(stored: StoredPolicy, form: str) -> Json:
+    """The document in a form, or as it is stored where it cannot be said in that."""
+    text = stored.document.decode("utf-8", "replace")
+    media_type = TURTLE if stored.name.endswith(".ttl") else JSON_LD
+    kept = {"document": text, "mediaType": media_type}
+    if form == "stored":
+        return kept
+    converted = convert_text(text, POLICY_TYPES[media_type], form)
+    if not converted.text:
+        return kept
+    return {"document": converted.text, "mediaType": YAML if form == "short" else JSON_LD}
 
 
 def _shown(call: Call[Any, None], stored: StoredPolicy, state: str) -> Json:
@@ -171,10 +198,23 @@ def _checked(body: RawBody, registry: Registry, asker: Asker) -> CheckedDocument
 def _checked_json(checked: CheckedDocument) -> Json:
     return {
         "valid": checked.is_valid,
-        "findings": [to_json(finding) for finding in checked.diagnostics],
+        "findings": [to_explained_json(finding) for finding in checked.diagnostics],
         "policies": [policy.uid for policy in checked.policies],
         "descriptions": list(checked.descriptions),
     }
+
+
+def check_document(registry: Registry, asker: Asker, body: RawBody) -> CheckedDocument:
+    """What was found in a document without errors.
+
+    Raises:
+        RefusedError: it has errors; with all findings, as where it was to be put in force.
+    """
+    checked = _checked(body, registry, asker)
+    if not checked.is_valid:
+        findings = [to_explained_json(finding) for finding in checked.diagnostics]
+        raise RefusedError(422, "policy-error", TITLES["policy-error"], {"findings": findings})
+    return checked
 
 
 def _submitted(call: Call[NoQuery, RawBody], *, replaces: bool, instead_of: str | None = None) -> Submitted:
@@ -193,7 +233,7 @@ def _submitted(call: Call[NoQuery, RawBody], *, replaces: bool, instead_of: str 
     except PolicyError as error:
         refusal = refusal_of(error)
         checked = _checked(call.body, call.service.registry, call.asker)
-        refusal.more["findings"] = [to_json(finding) for finding in checked.diagnostics]
+        refusal.more["findings"] = [to_explained_json(finding) for finding in checked.diagnostics]
         raise refusal from None
 
 
@@ -239,7 +279,7 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     Operation(
         method="GET", path="/v1/policies/{uid:path}", name="readPolicy", tag="policies",
         summary="Read a policy, with its ETag.",
-        roles=READERS, handler=read, query=NoQuery, body=type(None), gives=_POLICY, refuses=(404,),
+        roles=READERS, handler=read, query=WrittenAs, body=type(None), gives=_POLICY, refuses=(404,),
     ),
     Operation(
         method="PUT", path="/v1/policies/{uid:path}", name="replacePolicy", tag="policies",

@@ -26,7 +26,7 @@ from smalti.service.web.page import (
 
 DATATYPES: Final = (
     ("", "as the values look"), ("string", "text"), ("integer", "whole number"), ("decimal", "number"),
-    ("date", "date"), ("dateTime", "date and time"), ("boolean", "yes or no"),
+    ("date", "date"), ("dateTime", "date and time"),
 )  # fmt: skip
 """What the form offers; others are written as text."""
 _CSVM: Final = "application/csvm+json"
@@ -44,13 +44,15 @@ NOTICES.update({
     ),
     "model-replaces": "The model replaced the earlier file.",
     "described": "The description was kept.",
+    "file-bound": "The data is bound to the file, which stays where it is.",
     "removed": "The data was removed.",
 })  # fmt: skip
 
 
 def show_all(visit: Visit) -> Response:
     """The data of the visitor."""
-    return Shown("data/all.html", {"items": visit.asking.items("listData")})
+    has_files = bool(visit.asking.items("listFiles", most=1))
+    return Shown("data/all.html", {"items": visit.asking.items("listData"), "has_files": has_files})
 
 
 def show_upload(visit: Visit) -> Response:
@@ -87,6 +89,28 @@ def refuse_upload(visit: Visit, refusal: RefusedError) -> Response:
     return Shown("data/upload.html", values, refusal.status)
 
 
+def show_binding(visit: Visit) -> Response:
+    """Ask which file of the visitor's folder data is."""
+    return _binding_form(visit, ())
+
+
+def bind(visit: Visit) -> Response:
+    """Bind a target to a file that lies with the service."""
+    form = visit.form
+    body = {"target": form.text("target"), "file": form.text("file")}
+    done = visit.tried(lambda: visit.asking.read("bindFile", body=body, once=form.text("once") or None))
+    if isinstance(done, RefusedError):
+        places = {"target": "target", "file": "file", "conflict": "target", "not-found": "file"}
+        return _binding_form(visit, problems_of(done, places), done.status)
+    return Moved(f"{HOME}data/{done['id']}", "file-bound")
+
+
+def _binding_form(visit: Visit, problems: tuple[Problem, ...], status: int = 200) -> Response:
+    files = [item["file"] for item in visit.asking.items("listFiles")]
+    values = {"files": files, "form": visit.form, "problems": problems}
+    return Shown("data/bind.html", values, status)
+
+
 def show(visit: Visit) -> Response:
     """One of them: what is known of it, and what may be done with it."""
     bound = _bound(visit)
@@ -120,7 +144,7 @@ def _unreadable(visit: Visit, refusal: RefusedError) -> Json:
     what = "cannot be read as a table"
     if refusal.code in ("conflict", "not-found"):
         return {"heading": "The form cannot propose columns: write the description as text"}
-    if visit.query.get("notice", "").startswith("file-replaces"):
+    if visit.notice.startswith("file-replaces"):
         what = f"replaced the earlier one, and {what}"
     return {"heading": f"The file {what}", "notice": None}
 
@@ -141,13 +165,11 @@ def describe(visit: Visit) -> Response:
     )
     if not isinstance(done, RefusedError):
         return Moved(f"{HOME}data/{bound['id']}", "described")
-    listed = tuple(
-        Problem(problem.text, "text" if form.raw("text") else "") for problem in problems_of(done, {})
-    )
     try:
         shown: Json = json.loads(text)
     except ValueError:
         shown = {}
+    listed = tuple(_at_columns(done, shown, "text" if form.raw("text") else ""))
     return _description_form(bound, shown, listed, text, done.status)
 
 
@@ -246,6 +268,23 @@ def _description_form(
     return Shown("data/describe.html", values, status)
 
 
+def _at_columns(refusal: RefusedError, document: Json, otherwise: str) -> Iterator[Problem]:
+    """What refuses a description; what is wrong with a column stands at it, if a form was sent."""
+    columns = document.get("tableSchema", {}).get("columns", []) if not otherwise else []
+    places = {f"column `{column.get('name')}`": f"datatype-{place}" for place, column in enumerate(columns)}
+    listed = refusal.more.get("problems", ())
+    for problem, shown in zip(listed, problems_of(refusal, {}), strict=False):
+        named = next((place for place in places if f", {place}" in problem["where"]), "")
+        if named and "is not a valid" in problem["problem"]:
+            row = problem["where"].partition(named)[2]
+            text = f"C{named[1:]}{row}: a value is not of this kind. Choose another, or correct the file."
+        else:
+            text = f"{named.capitalize() or problem['where']}: {shown.text}".removeprefix(": ")
+        yield Problem(text, places.get(named, otherwise))
+    if not listed:
+        yield from (Problem(problem.text, otherwise) for problem in problems_of(refusal, {}))
+
+
 def _datatype(column: Json) -> str:
     """The name of a column's datatype; empty: none is stated, and each run looks at the values."""
     stated = column.get("datatype", "")
@@ -265,6 +304,8 @@ PAGES: Final = (
         method="POST", path="data/upload", name="receiveUpload", roles=PARTIES, handler=receive,
         admits=admit, refuses=refuse_upload,
     ),
+    Page(method="GET", path="data/bind", name="showBinding", roles=PARTIES, handler=show_binding),
+    Page(method="POST", path="data/bind", name="bindFile", roles=PARTIES, handler=bind),
     Page(method="GET", path="data/{id}", name="showDataSet", roles=PARTIES, handler=show),
     Page(method="GET", path="data/{id}/describe", name="showDescription", roles=PARTIES,
          handler=show_description),

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -44,6 +45,10 @@ _IN_FRAME: Final = HEADERS | {
 _COOKIE: Final = "smalti"
 _SECURE_COOKIE: Final = "__Host-smalti"
 """Browsers take it from this host alone, and over TLS alone."""
+_NOTICED: Final = 60
+"""Seconds for which a notice waits for its page."""
+_BY_SCRIPT: Final = "smalti-script"
+"""A header of requests that a script sends, and whose page is loaded again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,11 @@ class Site:
     def cookie(self) -> str:
         """The name of the session's cookie."""
         return _SECURE_COOKIE if self.is_secure else _COOKIE
+
+    @property
+    def notice_cookie(self) -> str:
+        """The name of the cookie with what the next page says once."""
+        return f"{self.cookie}-notice"
 
 
 class PageEndpoint:
@@ -128,7 +138,8 @@ class PageEndpoint:
         token = request.cookies.get(self._site.cookie)
         sessions, service = self._site.sessions, self._site.service
         asking = Asking(service, NOBODY, lambda: sessions.asker(token), self._site.operations)
-        return Visit(asking, request.path_params, dict(request.query_params), form, sessions, token)
+        notice = request.cookies.get(self._site.notice_cookie, "")
+        return Visit(asking, request.path_params, dict(request.query_params), form, sessions, token, notice)
 
     def _recognised(self, request: Request, visit: Visit) -> Visit:
         """The visit of whoever is signed in, if the page is for one of its roles; counted the first time.
@@ -143,7 +154,9 @@ class PageEndpoint:
             asker = visit.asking.recognise()
         if not self._page.roles & asker.roles:
             raise RefusedError(403, "forbidden", "this page is for another role")
-        return replace(visit, asking=replace(visit.asking, asker=asker))
+        # What lasts, such as a stream of events, looks at the session again and does not prolong it.
+        looked_at = partial(visit.sessions.asker, visit.token, renews=False)
+        return replace(visit, asking=replace(visit.asking, asker=asker, recognise=looked_at))
 
     def _handled(self, request: Request, visit: Visit) -> HttpResponse:
         """All that blocks, in one thread."""
@@ -165,6 +178,7 @@ class PageEndpoint:
                 return to_response(shown)
 
     def _page_of(self, request: Request, asker: Asker | None, shown: Shown) -> HttpResponse:
+        left = request.cookies.get(self._site.notice_cookie, "")
         somebody = None if asker is NOBODY else asker
         roles = frozenset() if somebody is None else somebody.roles
         is_party = somebody is not None and somebody.is_party
@@ -173,22 +187,29 @@ class PageEndpoint:
             "asker": somebody,
             "entries": entries,
             "here": request.url.path,
-            "notice": NOTICES.get(request.query_params.get("notice", "")),
+            "notice": NOTICES.get(left) if shown.status < 400 else None,
             **shown.values,
         }
-        return HTMLResponse(rendered(shown.template, values), shown.status, HEADERS)
+        response = HTMLResponse(rendered(shown.template, values), shown.status, HEADERS)
+        # The script that sends a file is led on first, and shows the page to nobody.
+        if self._site.notice_cookie in request.cookies and _BY_SCRIPT not in request.headers:
+            self._keep(response, self._site.notice_cookie, "", 0)
+        return response
 
     def _moved(self, moved: Moved) -> HttpResponse:
-        place = moved.place
+        response = RedirectResponse(moved.place, 303, HEADERS)
         if moved.notice:
-            place += f"{'&' if '?' in place else '?'}notice={moved.notice}"
-        response = RedirectResponse(place, 303, HEADERS)
+            self._keep(response, self._site.notice_cookie, moved.notice, _NOTICED)
         if moved.session is not None:
-            response.set_cookie(
-                self._site.cookie, moved.session, max_age=int(LONGEST) if moved.session else 0,
-                path="/", secure=self._site.is_secure, httponly=True, samesite="strict",
-            )  # fmt: skip
+            self._keep(response, self._site.cookie, moved.session, int(LONGEST) if moved.session else 0)
         return response
+
+    def _keep(self, response: HttpResponse, name: str, text: str, seconds: int) -> None:
+        """Have the browser keep a text for this site alone; 0 seconds: no more."""
+        response.set_cookie(
+            name, text, max_age=seconds, path="/", secure=self._site.is_secure, httponly=True,
+            samesite="strict",
+        )  # fmt: skip
 
     def _refused(self, request: Request, refusal: RefusedError) -> HttpResponse:
         """The page of a refusal; whoever is not signed in is asked to."""

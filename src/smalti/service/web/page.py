@@ -48,6 +48,8 @@ class Visit:
     sessions: Sessions
     token: str | None = None
     """The session's, where there is one."""
+    notice: str = ""
+    """The name of one of `NOTICES`, which the form that led here left for once."""
     upload: Upload | None = None
     """The file of a form that has one; removed after the page was answered, if it was not taken over."""
 
@@ -82,7 +84,7 @@ class Moved:
     place: str
     """A path of this site, with its query."""
     notice: str = ""
-    """The name of one of `NOTICES`, shown there once."""
+    """The name of one of `NOTICES`, shown there once; no link can have it shown."""
     session: str | None = None
     """The token of a session that begins; empty: it ends."""
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace as replace_shown
 from typing import Final
 
 from smalti.fluent import new_policy
@@ -26,7 +27,7 @@ from smalti.service.web.page import (
     Visit,
     problems_of,
 )
-from smalti.service.web.rendering import link
+from smalti.service.web.rendering import link, short
 
 WRITINGS: Final = ((YAML, "short form (YAML)"), (JSON_LD, "JSON-LD"), (TURTLE, "Turtle"))
 ROLES: Final = (
@@ -36,6 +37,7 @@ ROLES: Final = (
 )  # fmt: skip
 """What the form lets a column be."""
 PURPOSES: Final = ("", "marketing", "statistical", "institutional")
+_FORMS: Final = (("short", "short form"), ("json-ld", "JSON-LD"), ("stored", "as it is stored"))
 _DRAFT: Final = """\
 policy: http://example.com/policy/NAME
 owner: {owner}
@@ -51,6 +53,8 @@ permit:
 _NUMBER: Final = re.compile("[2-9]|[1-9][0-9]{1,8}")
 _MOST_NUMBERS: Final = 20
 """Of a sweep, as its job takes them."""
+_MOST_WAITED_FOR: Final = 12
+"""Likewise of a sweep that its owner waits for."""
 _PLACES: Final = {"invalid": "text"}
 NOTICES.update({
     "in-force": "The policy is in force.",
@@ -109,7 +113,10 @@ def show_editor(visit: Visit) -> Response:
 def check(visit: Visit) -> Response:
     """What is wrong with a text, as a part of a page: for the script that asks while somebody writes."""
     checked = _checked(visit)
-    return Shown("policies/findings.html", {"checked": checked, "text": visit.form.raw("text")})
+    return Shown(
+        "policies/findings.html",
+        {"checked": checked, "text": visit.form.raw("text"), "writing": _writing(visit.form)},
+    )
 
 
 def add(visit: Visit) -> Response:
@@ -138,8 +145,11 @@ def _policy_page(visit: Visit, problems: tuple[Problem, ...] = ()) -> Response:
     owned = {bound["target"]: bound for bound in visit.asking.items("listData")} if _is_party(visit) else {}
     targets = [owned[target] for target in policy["targets"] if target in owned]
     is_own = policy["issuer"] == visit.asking.asker.party
+    written = policy.get("mediaType", "")
     values = {
         "policy": policy, "tag": tag, "targets": targets, "is_own": is_own, "problems": problems,
+        "forms": _FORMS, "written": written, "text": _laid_out(policy.get("document", ""), written),
+        "form": visit.query.get("form") or _form_of(policy["name"]),
         "swept": visit.form.text("target"), "numbers": visit.form.text("numbers"),
     }  # fmt: skip
     return Shown("policies/one.html", values, 422 if problems else 200)
@@ -148,7 +158,7 @@ def _policy_page(visit: Visit, problems: tuple[Problem, ...] = ()) -> Response:
 def show_replacement(visit: Visit) -> Response:
     """The text of a policy, to be changed."""
     policy, tag = _read(visit)
-    writing = _writing_of(policy["name"])
+    writing = policy.get("mediaType", YAML)
     return _editor(visit, _laid_out(policy.get("document", ""), writing), writing, replaced=(policy, tag))
 
 
@@ -198,18 +208,68 @@ def try_out(visit: Visit) -> Response:
     """What a policy would do to each column of the visitor's data, and what it would cost."""
     uid, target = visit.query.get("uid", ""), visit.query.get("target", "")
     tried = visit.asking.read("tryPolicy", body={"policy": uid, "target": target})
-    return Shown("policies/try.html", {"uid": uid, "target": target, "tried": tried})
+    return Shown("policies/try.html", {"uid": uid, "target": target, "tried": tried, "draft": None})
+
+
+def try_draft(visit: Visit) -> Response:
+    """What a text would do to each column of the visitor's data, before it is in force."""
+    form = visit.form
+    replaced = _replaced(visit)
+    target, numbers = form.text("target"), form.text("numbers")
+    problems = () if not numbers else tuple(_wrong_numbers(numbers, _MOST_WAITED_FOR))
+    if not target:
+        return _draft_refused(visit, replaced, (Problem("Choose the data to try it on.", "target"),), 422)
+    vary = [f"k={_numbers_of(numbers)}"] if numbers and not problems else []
+    body = {"document": form.raw("text"), "mediaType": _writing(form), "target": target, "vary": vary}
+    tried = visit.tried(lambda: visit.asking.read("tryPolicy", body=body))
+    if isinstance(tried, RefusedError):
+        if tried.more.get("findings"):
+            return _refused(visit, tried, replaced)
+        return _draft_refused(visit, replaced, problems_of(tried, {"vary": "numbers"}), tried.status)
+    values = {
+        "uid": "", "target": target, "tried": tried, "draft": form, "problems": problems,
+        "numbers": numbers, "chart": sweep_chart(tried["sweep"]["points"]) if "sweep" in tried else None,
+        "replaced": None if replaced is None else replaced[0], "tag": form.text("tag"),
+    }  # fmt: skip
+    return Shown("policies/try.html", values, 422 if problems else 200)
+
+
+def _replaced(visit: Visit) -> tuple[Json, str] | None:
+    """The policy whose text is changed, as its editor has shown it; None: the text is a new one."""
+    if not visit.form.text("replaced"):
+        return None
+    policy = visit.asking.read("readPolicy", path={"uid": visit.form.text("replaced")})
+    return policy, visit.form.text("tag")
+
+
+def _draft_refused(
+    visit: Visit, replaced: tuple[Json, str] | None, problems: tuple[Problem, ...], status: int
+) -> Response:
+    """The text again, with why it cannot be tried out."""
+    form = visit.form
+    shown = _written(visit, form.raw("text"), _writing(form), replaced, _checked(visit), problems, status)
+    return replace_shown(shown, values={**shown.values, "heading": "It cannot be tried out"})
+
+
+def _numbers_of(written: str) -> str:
+    return ",".join(text.strip() for text in written.split(","))
+
+
+def _wrong_numbers(written: str, most: int) -> Iterator[Problem]:
+    numbers = _numbers_of(written).split(",")
+    if not all(_NUMBER.fullmatch(text) for text in numbers) or len(numbers) > most:
+        sentence = f"Write whole numbers from 2 with commas between them, at most {most}."
+        yield Problem(sentence, "numbers")
 
 
 def sweep(visit: Visit) -> Response:
     """Order a sweep, and go where it is followed."""
-    numbers = [text.strip() for text in visit.form.text("numbers").split(",")]
-    if not all(_NUMBER.fullmatch(text) for text in numbers) or len(numbers) > _MOST_NUMBERS:
-        sentence = f"Write whole numbers from 2 with commas between them, at most {_MOST_NUMBERS}."
-        return _policy_page(visit, (Problem(sentence, "numbers"),))
+    numbers = visit.form.text("numbers")
+    if problems := tuple(_wrong_numbers(numbers, _MOST_NUMBERS)):
+        return _policy_page(visit, problems)
     order = {
         "kind": "sweep", "policy": visit.query.get("uid", ""), "target": visit.form.text("target"),
-        "vary": [f"k={','.join(numbers)}"],
+        "vary": [f"k={_numbers_of(numbers)}"],
     }  # fmt: skip
     job = visit.asking.read("orderJob", body=order, once=visit.form.text("once") or None)
     return Moved(f"{HOME}jobs/{job['id']}")
@@ -236,9 +296,17 @@ def _is_party(visit: Visit) -> bool:
 
 def _read(visit: Visit) -> tuple[Json, str]:
     """A policy and its ETag."""
-    uid = visit.query.get("uid", "")
-    answer = visit.asking.ask("readPolicy", path={"uid": uid})
+    path = {"uid": visit.query.get("uid", "")}
+    form = visit.query.get("form", "")
+    if form not in dict(_FORMS):
+        form = _form_of(visit.asking.read("readPolicy", path=path)["name"])
+    answer = visit.asking.ask("readPolicy", path=path, query={"form": form})
     return visit.asking.document(answer), answer.headers["ETag"]
+
+
+def _form_of(name: str) -> str:
+    """The form that a document was written in: short ones are stored as JSON-LD."""
+    return "short" if name.endswith((".yaml", ".yml")) else "stored"
 
 
 def _columns(visit: Visit, bound: Json) -> list[str]:
@@ -283,10 +351,6 @@ def _writing(form: Form) -> str:
     return stated if stated in dict(WRITINGS) else YAML
 
 
-def _writing_of(name: str) -> str:
-    return TURTLE if name.endswith(".ttl") else JSON_LD
-
-
 def _laid_out(document: str, writing: str) -> str:
     """A document of one line of JSON as people read it; any other as it is."""
     if writing != JSON_LD or "\n" in document.strip():
@@ -312,17 +376,18 @@ def _editor(visit: Visit, text: str, writing: str, *, replaced: tuple[Json, str]
     """The text with what is to be said of it."""
     body = RawBody(text.encode("utf-8", "replace"), writing)
     checked = visit.asking.read("checkPolicy", body=body) if text.strip() else None
-    return _written(text, writing, replaced, checked)
+    return _written(visit, text, writing, replaced, checked)
 
 
-def _written(
-    text: str, writing: str, replaced: tuple[Json, str] | None, checked: Json | None,
+def _written(  # noqa: PLR0913, PLR0917 (parts of the page)
+    visit: Visit, text: str, writing: str, replaced: tuple[Json, str] | None, checked: Json | None,
     problems: tuple[Problem, ...] = (), status: int = 200,
-) -> Response:  # fmt: skip
+) -> Shown:  # fmt: skip
     policy, tag = replaced or (None, "")
     values = {
         "text": text, "writing": writing, "writings": WRITINGS, "checked": checked, "problems": problems,
-        "replaced": policy, "tag": tag,
+        "replaced": policy, "tag": tag, "heading": "It is not in force",
+        "tables": _tables(visit, text), "target": visit.form.text("target"),
     }  # fmt: skip
     return Shown("policies/editor.html", values, status)
 
@@ -336,7 +401,14 @@ def _refused(visit: Visit, refusal: RefusedError, replaced: tuple[Json, str] | N
         errors = sum(finding["severity"] == "error" for finding in findings)
         said = "one error, which stands" if errors == 1 else f"{errors} errors, which stand"
         problems = (Problem(f"The text has {said} below it, with line and column.", "text"),)
-    return _written(form.raw("text"), _writing(form), replaced, checked, problems, refusal.status)
+    return _written(visit, form.raw("text"), _writing(form), replaced, checked, problems, refusal.status)
+
+
+def _tables(visit: Visit, text: str) -> list[tuple[str, str]]:
+    """The visitor's tables, for a choice: first those that a text names."""
+    targets = [bound["target"] for bound in visit.asking.items("listData") if not bound["isModel"]]
+    targets.sort(key=lambda target: target not in text)
+    return [(target, f"{short(target)} ({target})") for target in targets]
 
 
 def sweep_chart(points: list[Json]) -> object:
@@ -362,6 +434,7 @@ PAGES: Final = (
     Page(method="POST", path="policies/begin", name="policyFromForm", roles=PARTIES, handler=from_form),
     Page(method="GET", path="policies/new", name="showEditor", roles=PARTIES, handler=show_editor),
     Page(method="POST", path="policies/new", name="addPolicy", roles=PARTIES, handler=add),
+    Page(method="POST", path="policies/try", name="tryDraft", roles=PARTIES, handler=try_draft),
     Page(method="POST", path="policies/check", name="checkText", roles=PARTIES, handler=check),
     Page(method="GET", path="policy", name="showPolicy", roles=READERS, handler=show),
     Page(method="GET", path="policy/replace", name="showReplacement", roles=PARTIES,

@@ -22,6 +22,16 @@ STATIC: Final = {
 """The files that pages name, with their content types."""
 _PARTS: Final = re.compile("[#/:]")
 _OPTION: Final = re.compile(r" \(--[a-z-]+\)")
+_VOCABULARY: Final = re.compile(
+    r"(?<![\w:/])(?:(?:smalti|mosaicrown|odrl|dct|dpv):(?=[A-Za-z])|https://w3id\.org/smalti#"
+    r"|https://www\.mosaicrown\.eu/ns/mosaicrown/1/|http://www\.w3\.org/ns/odrl/2/)(?=\w)"
+)
+_OPERATORS: Final = {
+    "eq": "equal to", "neq": "other than", "gteq": "at least", "lteq": "at most",
+    "gt": "above", "lt": "below",
+}  # fmt: skip
+_COMPARED: Final = re.compile(rf"`([^`\s]+) ({'|'.join(_OPERATORS)}) ([^`]+)`")
+_UNMET: Final = re.compile(r"its (?:refinement|constraint) (`[^`]+`) is unsatisfied")
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -77,6 +87,21 @@ def plain(text: str) -> str:
     return _OPTION.sub("", text)
 
 
+def worded(text: str) -> str:
+    """A message in words: no prefixes, IRIs of a vocabulary, or names of operators.
+
+    >>> worded("`smalti:respondent` `eq` a column")
+    '`respondent` `eq` a column'
+    >>> worded("`https://www.mosaicrown.eu/ns/mosaicrown/1/k` is 1, in `http://example.com/Customer`")
+    '`k` is 1, in `http://example.com/Customer`'
+    >>> worded("its refinement `k gteq 2` is unsatisfied")
+    'it asks for `k at least 2`'
+    """
+    text = _VOCABULARY.sub("", text)
+    text = _COMPARED.sub(lambda match: f"`{match[1]} {_OPERATORS[match[2]]} {match[3]}`", text)
+    return _UNMET.sub(r"it asks for \1", text)
+
+
 def moment(written: str | datetime) -> str:
     """A time as people read it, to the minute, in UTC.
 
@@ -111,6 +136,7 @@ def _environment() -> Environment:
         "short": short,
         "moment": moment,
         "plain": plain,
+        "worded": worded,
         "size": size,
         "thousands": "{:,}".format,
     }

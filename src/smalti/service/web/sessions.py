@@ -1,18 +1,19 @@
-"""Who is signed in: sessions of this process, each bound to a key that is still in force.
+"""Who is signed in: sessions in the registry, each bound to a key that is still in force.
 
-A session ends after a time without a request, after a longer time in any case, with the process, when its
-user signs out, and with the request after its key was revoked. Of its token only a digest is kept.
+A session ends after a time without a request, after a longer time in any case, when its user signs out, and
+with the request after its key was revoked. Of its token only a digest is kept. All processes of a service
+have the same sessions.
 """
 
 import hashlib
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from threading import Lock
+from dataclasses import dataclass
 from typing import Final
 
 from smalti.engine.registry.access import KEY_PREFIX, digest_of_key
+from smalti.engine.registry.sessions import SessionLimits, StoredSessions
 from smalti.service.authentication import Authentication
 from smalti.service.parties import Asker
 from smalti.service.problems import RefusedError
@@ -25,25 +26,18 @@ LONGEST: Final = 28_800.0
 MOST_OF_KEY: Final = 20
 """Sessions of one key, likewise."""
 MOST: Final = 10_000
-"""Sessions of a process; the one that was quiet for longest gives way to a new one."""
+"""Sessions of a registry; the one that was quiet for longest gives way to a new one."""
+LIMITS: Final = SessionLimits(QUIET, LONGEST, MOST_OF_KEY, MOST)
+_NOTED: Final = 30.0
+"""Seconds within which a further request of a session is not noted: it may end so much earlier."""
 
 
-@dataclass(slots=True)
-class _Session:
-    key: str
-    """The digest of the key that it was begun with."""
-    begun: float
-    seen: float
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Sessions:
-    """The sessions of one process; for several threads."""
+    """The sessions of a registry's pages; for several threads, and for several processes."""
 
     authentication: Authentication
-    clock: Callable[[], float] = time.monotonic
-    _sessions: dict[str, _Session] = field(default_factory=dict, repr=False)
-    _lock: Lock = field(default_factory=Lock, repr=False)
+    clock: Callable[[], float] = time.time
 
     def begin(self, key: str) -> str:
         """Begin a session with a key.
@@ -58,48 +52,40 @@ class Sessions:
             raise unauthenticated("this is no key")
         digest = digest_of_key(key)
         self.authentication.asker_of_key(digest)
-        token, now = secrets.token_urlsafe(32), self.clock()
-        with self._lock:
-            self._sweep(now)
-            own = [token for token, session in self._sessions.items() if session.key == digest]
-            if len(own) >= MOST_OF_KEY:
-                del self._sessions[min(own, key=lambda token: self._sessions[token].seen)]
-            self._sessions[_digest(token)] = _Session(digest, now, now)
+        token = secrets.token_urlsafe(32)
+        self._stored.begin(_digest(token), digest, self.clock(), LIMITS)
         return token
 
-    def asker(self, token: str | None) -> Asker:
+    def asker(self, token: str | None, *, renews: bool = True) -> Asker:
         """Who is signed in.
+
+        Args:
+            token: of the session.
+            renews: whether this is a request, after which the time without one begins anew; False: a look
+                at a session by what lasts, such as a stream of events.
 
         Raises:
             RefusedError: nobody is, or no more (401).
         """
-        now = self.clock()
-        with self._lock:
-            session = self._sessions.get(_digest(token or ""))
-            if session is None or not _lasts(session, now):
-                raise unauthenticated("sign in")
-            session.seen = now
+        if not token:
+            raise unauthenticated("sign in")
+        key = self._stored.key_of(_digest(token), self.clock(), LIMITS, pause=_NOTED if renews else LONGEST)
+        if key is None:
+            raise unauthenticated("sign in")
         try:
-            return self.authentication.asker_of_key(session.key)
+            return self.authentication.asker_of_key(key)
         except RefusedError:
             self.end(token)
             raise
 
     def end(self, token: str | None) -> None:
         """End a session, if it has not ended."""
-        with self._lock:
-            self._sessions.pop(_digest(token or ""), None)
+        if token:
+            self._stored.end(_digest(token))
 
-    def _sweep(self, now: float) -> None:
-        for token in [token for token, session in self._sessions.items() if not _lasts(session, now)]:
-            del self._sessions[token]
-        if len(self._sessions) >= MOST:
-            quietest = min(self._sessions, key=lambda token: self._sessions[token].seen)
-            del self._sessions[quietest]
-
-
-def _lasts(session: _Session, now: float) -> bool:
-    return now - session.seen < QUIET and now - session.begun < LONGEST
+    @property
+    def _stored(self) -> StoredSessions:
+        return self.authentication.registry.sessions
 
 
 def _digest(token: str) -> str:

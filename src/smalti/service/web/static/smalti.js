@@ -73,6 +73,7 @@ for (const form of document.querySelectorAll("[data-upload]")) {
     });
     sent.addEventListener("error", () => { shown.hidden = true; status.textContent = "The file could not be sent. Try again."; });
     sent.open("POST", form.action);
+    sent.setRequestHeader("Smalti-Script", "1");
     sent.send(new FormData(form));
   });
 }

@@ -1,0 +1,1 @@
+"""Attacks on released counts, sums and means: tracing of people, and reconstruction of values."""
