@@ -46,6 +46,11 @@ class GenerativeAttack(StrEnum):
         """Whether samples are not enough."""
         return self in {GenerativeAttack.RECONSTRUCTION, GenerativeAttack.LOGAN_WHITE_BOX}
 
+    @property
+    def has_distance(self) -> bool:
+        """Whether it compares samples and records by a distance."""
+        return not self.needs_model and self is not GenerativeAttack.LOGAN_BLACK_BOX
+
 
 _MEDIAN: Final = {
     GenerativeAttack.MONTE_CARLO: Weighing.COUNT,

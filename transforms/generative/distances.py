@@ -6,7 +6,8 @@ learns from records that are neither members nor audited: D5.2 takes test data.
 """
 
 from dataclasses import dataclass
-from typing import Final, Protocol, Self
+from enum import StrEnum
+from typing import Final, Protocol, Self, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,3 +194,53 @@ class ColourHistogram:
         flat = (own * self.bins + bins).ravel()
         counts = np.bincount(flat, minlength=len(records) * self.colours * self.bins)
         return (counts.reshape(len(records), -1) / pixels.shape[1]).astype(np.float32)
+
+
+class DistanceName(StrEnum):
+    """The distances, as options name them."""
+
+    PLAIN = "plain"
+    PCA = "pca"
+    HOG = "hog"
+    """Of grey images of at least 24 x 24 pixels."""
+    COLOURS = "colours"
+    """Of images with intensities from 0 to 1."""
+
+
+def distance_of(name: DistanceName, shape: tuple[int, ...] | None, reference: Floats) -> Distance:
+    """The distance of a name.
+
+    Args:
+        name: which.
+        shape: of a record that is an array; None: records are rows of numbers.
+        reference: records that are not audited, of shape (records, numbers of a record).
+
+    Raises:
+        DataError: records are no images, these are too small, or there are too few reference records.
+    """
+    match name:
+        case DistanceName.PLAIN:
+            return Plain()
+        case DistanceName.PCA:
+            return PrincipalComponents.of(reference)
+        case DistanceName.HOG:
+            height, width, colours = _image(name, shape)
+            if colours > 1:
+                raise DataError("the distance hog", "images have colours", "grey images")
+            return OrientedGradients(height, width)
+        case DistanceName.COLOURS:
+            return ColourHistogram(_image(name, shape)[2])
+    assert_never(name)
+
+
+def _image(name: DistanceName, shape: tuple[int, ...] | None) -> tuple[int, int, int]:
+    """Height, width and colours."""
+    if shape is None or len(shape) not in {2, 3}:
+        raise DataError(
+            f"the distance {name}",
+            "records are no images",
+            "an array of height x width, or of height x width x colours, for each record",
+            "take the distance plain or pca",
+        )
+    height, width = shape[:2]
+    return height, width, shape[2] if len(shape) == 3 else 1
