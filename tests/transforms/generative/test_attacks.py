@@ -7,8 +7,13 @@ import pytest
 
 from smalti.errors import DataError, UsageError
 from smalti.transforms.generative.audit import Audited, GenerativeAttack, Settings, attacked
-from smalti.transforms.generative.distances import ColourHistogram, Plain, PrincipalComponents
-from smalti.transforms.generative.monte_carlo import MonteCarlo, Weighing
+from smalti.transforms.generative.distances import (
+    ColourHistogram,
+    OrientedGradients,
+    Plain,
+    PrincipalComponents,
+)
+from smalti.transforms.generative.monte_carlo import KernelDensity, MonteCarlo, Weighing
 from smalti.transforms.generative.protocol import Groups
 from smalti.transforms.generative.sampler import Form, FromCallable, Numbers
 from smalti.transforms.learning.randomness import Seeded
@@ -50,6 +55,41 @@ def test_components_and_colours_by_hand() -> None:
     assert np.abs(np.diff(features[:, 0])) == pytest.approx([5.0] * 8, rel=1e-4)
     image = np.array([[0.0, 1.0, 0.49, 0.51]], np.float32)
     assert ColourHistogram(2, bins=2).features(image).tolist() == [[1.0, 0.0, 0.0, 1.0]]
+
+
+def test_oriented_gradients_by_hand_and_as_scikit_image_has_them() -> None:
+    """Brighter to the right: the orientation of 0 degrees alone; brighter downwards: that of 90."""
+    ramp = np.tile(np.arange(6, dtype=np.float32), (6, 1))
+    across, down = OrientedGradients(6, 6, 2, 1).features(np.stack([ramp, ramp.T])).reshape(2, 9, 9)
+    assert across[:, 0] == pytest.approx(1, abs=1e-6)
+    assert down[:, 4] == pytest.approx(1, abs=1e-6)
+    assert across.sum() == pytest.approx(down.sum(), abs=1e-5) == pytest.approx(9, abs=1e-5)
+    rows, columns = np.mgrid[0:6, 0:7]
+    image = ((3 * rows * rows + 5 * columns + 2 * rows * columns) % 11 / 10).astype(np.float32)
+    (features,) = OrientedGradients(6, 7, 2, 2).features(image.reshape(1, -1))
+    # skimage.feature.hog (0.26) with the same cells and blocks.
+    assert features.shape == (144,)
+    assert features[[0, 2, 4, 9, 10]] == pytest.approx(
+        [0.342563, 0.342563, 0.079346, 0.342563, 0.286086], abs=1e-6
+    )
+    assert features[-9:-7] == pytest.approx([0.344592, 0.309186], abs=1e-6)
+    assert features.sum() == pytest.approx(12.510564, abs=1e-4)
+    with pytest.raises(DataError, match="too small"):
+        OrientedGradients(23, 40)
+
+
+def test_kernel_density_by_hand() -> None:
+    """Scott's bandwidth for two samples in one dimension, of the deviation 1, is 2 to the power of -1/5."""
+    attack = KernelDensity(Plain(), unlabelled(np.array([[0.0], [3.0]])))
+    attack.add(unlabelled(np.array([[-1.0], [1.0]])))
+    attack.add(unlabelled(np.array([[3.0]])))
+    double = 2 * 2 ** (-2 / 5)
+    assert attack.scores() == pytest.approx(
+        np.log([
+            2 * np.exp(-1 / double) + np.exp(-9 / double),
+            np.exp(-16 / double) + np.exp(-4 / double) + 1,
+        ])
+    )  # fmt: skip
 
 
 def results(
