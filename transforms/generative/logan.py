@@ -17,7 +17,8 @@ from smalti.transforms.learning.hyperparameters import Hyperparameters
 from smalti.transforms.learning.randomness import Randomness
 from smalti.transforms.membership.confidences import Doubles
 
-AUXILIARY: Final = Hyperparameters(epochs=20, batch_size=128, learning_rate=2e-4)
+AUXILIARY: Final = Hyperparameters(epochs=20, batch_size=128, learning_rate=1e-3)
+"""With a rate of 2e-4, 40 records of 200 random bits were not found in 2,000 copies of them."""
 LARGEST: Final = 10_000
 """Samples that the auxiliary networks are trained on, at most."""
 
