@@ -149,7 +149,7 @@ def _records(request: Study) -> tuple[DataSet, DataSet, ModelForm]:
             f"those of {request.members.name}",
         )
     texts = [_labels(path, table, request.label) for path, table in tables]
-    classes = _classes(request.label, {text for labels in texts for text in labels})
+    classes = classes_of(request.label, {text for labels in texts for text in labels})
     places = {name: number for number, name in enumerate(classes)}
     members_set, others_set = (
         DataSet(
@@ -183,7 +183,16 @@ def _labels(path: Path, table: pa.Table, label: str) -> list[str]:
     return labels
 
 
-def _classes(label: str, texts: set[str]) -> tuple[str, ...]:
+def classes_of(label: str, texts: set[str]) -> tuple[str, ...]:
+    """The classes by their numbers: numbers from 0, or names in sorted order.
+
+    Args:
+        label: the column, for messages.
+        texts: all labels.
+
+    Raises:
+        DataError: a number is taken for a mistake.
+    """
     if not all(_NUMBER.fullmatch(text) for text in texts):
         return tuple(sorted(texts))
     count = 1 + max(map(int, texts), default=0)

@@ -63,6 +63,12 @@ class FromFile:
         """The first records of the file; all of them where it has fewer."""
         return _array_blocks(self.path, number) if _is_array(self.path) else _text_blocks(self.path)
 
+    def count(self) -> int:
+        """How many records the file has."""
+        if _is_array(self.path):
+            return len(_arrays(self.path)[0])
+        return sum(block.num_rows for block in _text_blocks(self.path))
+
     def read(self) -> pa.RecordBatch:
         """All records of the file."""
         table = pa.Table.from_batches(self.blocks(1 << 62), schema=self.form.schema).combine_chunks()

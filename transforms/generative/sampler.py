@@ -28,6 +28,9 @@ LABEL: Final = "label"
 BLOCK: Final = 1 << 13
 """Samples of a block, where a sampler can choose."""
 
+_SHAPE: Final = b"shape"
+"""The entry of a field of arrays that holds their shape, since columns are flat."""
+
 Floats = NDArray[np.float32]
 
 
@@ -59,8 +62,16 @@ class Form:
     @property
     def schema(self) -> pa.Schema:
         """Of all blocks."""
-        values = pa.string() if self.shape is None else pa.list_(pa.float32(), prod(self.shape))
-        return pa.schema([(name, pa.string() if name == self.label else values) for name in self.columns])
+        return pa.schema([self._field(name) for name in self.columns])
+
+    def _field(self, name: str) -> pa.Field:
+        if self.shape is None or name == self.label:
+            return pa.field(name, pa.string())
+        return pa.field(
+            name,
+            pa.list_(pa.float32(), prod(self.shape)),
+            metadata={_SHAPE: " x ".join(map(str, self.shape))},
+        )
 
     @property
     def width(self) -> int:
@@ -172,12 +183,12 @@ def _check(where: str, form: Form, block: pa.RecordBatch) -> None:
             "write samples with the same header",
         )
     for field in form.schema:
-        kind = block.schema.field(field.name).type
-        if kind != field.type:
+        own = block.schema.field(field.name)
+        if not own.equals(field.with_nullable(own.nullable), check_metadata=_SHAPE in (own.metadata or {})):
             raise DataError(
                 where,
-                f"`{field.name}` of the samples is {_named(kind)}",
-                f"{_named(field.type)}, as of the training records",
+                f"`{field.name}` of the samples is {_named(own)}",
+                f"{_named(field)}, as of the training records",
                 "write samples in the shape and type of the training records",
             )
         column = block.column(field.name)
@@ -192,10 +203,11 @@ def _check(where: str, form: Form, block: pa.RecordBatch) -> None:
             )
 
 
-def _named(kind: pa.DataType) -> str:
-    if pa.types.is_fixed_size_list(kind):
-        return f"{kind.list_size} numbers"
-    return "text" if pa.types.is_string(kind) else str(kind)
+def _named(field: pa.Field) -> str:
+    if pa.types.is_fixed_size_list(field.type):
+        shape = (field.metadata or {}).get(_SHAPE)
+        return f"{field.type.list_size if shape is None else shape.decode()} numbers"
+    return "text" if pa.types.is_string(field.type) else str(field.type)
 
 
 def _differ(form: Form, first: pa.RecordBatch, part: pa.RecordBatch) -> bool:

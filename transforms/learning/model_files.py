@@ -31,7 +31,16 @@ def save(model: TrainedModel, path: Path, more: Mapping[str, str] = MappingProxy
         FileExistsError: there is a file of that name already.
     """
     metadata = {**more, _FORM: _DESCRIPTIONS.dump_json(model.description).decode()}
-    content = _library().numpy.save(arrays_of(model.parameters), metadata)
+    write_model(arrays_of(model.parameters), metadata, path)
+
+
+def write_model(arrays: Mapping[str, Floats], metadata: Mapping[str, str], path: Path) -> None:
+    """Write a new file of safetensors.
+
+    Raises:
+        FileExistsError: there is a file of that name already.
+    """
+    content = library().numpy.save(dict(arrays), dict(metadata))
     with path.open("xb") as file:
         file.write(content)
 
@@ -42,13 +51,13 @@ def load(path: Path) -> TrainedModel:
     Raises:
         DataError: it cannot be read, or is none of those; nothing that it holds is in the message.
     """
-    library = _library()
+    safetensors = library()
     try:
-        with library.safe_open(path, framework="np") as file:
+        with safetensors.safe_open(path, framework="np") as file:
             description = _DESCRIPTIONS.validate_json((file.metadata() or {})[_FORM])
             arrays: dict[str, Floats] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         return TrainedModel(description, parameters_of(description.architecture, arrays))
-    except (library.SafetensorError, OSError, KeyError, ValidationError, ValueError, TypeError):
+    except (safetensors.SafetensorError, OSError, KeyError, ValidationError, ValueError, TypeError):
         raise DataError(
             str(path),
             "not a network that smalti can read",
@@ -59,15 +68,16 @@ def load(path: Path) -> TrainedModel:
 
 def header(path: Path) -> dict[str, str]:
     """All texts in the header of a file of safetensors; none where it cannot be read as one."""
-    library = _library()
+    safetensors = library()
     try:
-        with library.safe_open(path, framework="np") as file:
+        with safetensors.safe_open(path, framework="np") as file:
             return dict(file.metadata() or {})
-    except (library.SafetensorError, OSError):
+    except (safetensors.SafetensorError, OSError):
         return {}
 
 
-def _library() -> ModuleType:
+def library() -> ModuleType:
+    """The library of files of networks, or BackendError."""
     try:
         import safetensors.numpy  # noqa: PLC0415 (an extra)
     except ImportError:

@@ -188,7 +188,7 @@ def disjoint(
         )
     first, second = (group[: attacks * size].reshape(attacks, size) for group in (members, others))
     results = [
-        _judged(kind, some_members, some_others, draw)
+        judged(kind, some_members, some_others, draw)
         for some_members, some_others in zip(first, second, strict=True)
     ]
     return DisjointAttacks(kind, size, np.asarray(results, np.float64))
@@ -250,10 +250,10 @@ def divided(scored: Scored, draw: np.random.Generator, subsets: int = SUBSETS) -
 def _attacked(kind: AttackType, part: Scored, size: int, draw: np.random.Generator) -> float:
     members = draw.choice(part.scores[part.is_member], size, replace=False)
     others = draw.choice(part.scores[~part.is_member], size, replace=False)
-    return _judged(kind, members, others, draw)
+    return judged(kind, members, others, draw)
 
 
-def _judged(kind: AttackType, members: Doubles, others: Doubles, draw: np.random.Generator) -> float:
+def judged(kind: AttackType, members: Doubles, others: Doubles, draw: np.random.Generator) -> float:
     """The accuracy of one attack."""
     match kind:
         case AttackType.SINGLE:

@@ -1,4 +1,4 @@
-"""The commands about audits: of models start, list, follow, stop, resume, report; of releases one.
+"""The commands about audits: of models start, list, follow, stop, resume, report; of the rest one each.
 
 The first five are `smalti jobs` of one kind, in their former spelling: they end with the next version.
 """
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smalti.cli.auditing_generative import generative
 from smalti.cli.auditing_releases import release
 from smalti.cli.compare import compare
 from smalti.cli.identifiability import identifiability
@@ -28,6 +29,7 @@ def audit() -> None:
 
 audit.add_command(compare)
 audit.add_command(model_file)
+audit.add_command(generative)
 audit.add_command(release)
 audit.add_command(identifiability)
 

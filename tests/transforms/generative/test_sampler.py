@@ -62,8 +62,9 @@ def test_a_callable_is_asked_for_blocks() -> None:
 @pytest.mark.parametrize(
     ("sampler", "form", "number", "problem"),
     [
-        (Listed(images(9, (3, 3))), IMAGES, 9, "9 numbers; expected 6 numbers"),
-        (Listed(images(4), images(4, (4, 4))), IMAGES, 8, "16 numbers; expected 6 numbers"),
+        (Listed(images(9, (3, 3))), IMAGES, 9, "3 x 3 numbers; expected 2 x 3 numbers"),
+        (Listed(images(4), images(4, (4, 4))), IMAGES, 8, "4 x 4 numbers; expected 2 x 3 numbers"),
+        (Listed(images(9, (3, 2))), IMAGES, 9, "3 x 2 numbers; expected 2 x 3 numbers"),
         (Listed(rows("1", "2")), IMAGES, 2, "no column `values`"),
         (Listed(images(4).select(["values"])), IMAGES, 4, "no column `label`"),
         (Listed(rows("1").set_column(0, "age", pa.array([1]))), TABLE, 2, "is int64; expected text"),
