@@ -145,7 +145,7 @@ class _Combination:
         if isinstance(weak, str):
             raise self._unknown(weak, _OTHER_PEOPLE)
         if weak:
-            raise self._refusal(weak)
+            raise self._refusal(weak, [data[each.data].source for each in releases])
 
     def _data(self) -> Iterator[_Bound]:
         """What the owner has bound: the data of the run, and that of earlier ones."""
@@ -203,13 +203,14 @@ class _Combination:
             str(self.compiled.plan.write.output), rule, "earlier releases that can be made again", way_out
         )
 
-    def _refusal(self, weak: Sequence[Weakened]) -> GuaranteeError:
+    def _refusal(self, weak: Sequence[Weakened], sources: Sequence[Source]) -> GuaranteeError:
         problem = "together with earlier releases about the same respondents, a promise is broken"
         way_out = _DISCARD if self.under.binds_as_owner else _ASK
         if self.under.binds_as_owner:
             names: dict[str, list[str]] = {}
             for each in weak:
-                names.setdefault(self._in_words(each), []).append(self._named(each))
+                place = self._place(sources[each.number])
+                names.setdefault(self._in_words(each, place), []).append(self._named(each))
             problem += ": " + "; ".join(
                 f"in {' and '.join(named)}, {text}" for text, named in names.items()
             )
@@ -224,8 +225,15 @@ class _Combination:
     def _named(self, release: Weakened) -> str:
         return "this run" if release.number == _THIS_RUN else self._name(self.versions[release.number - 1])
 
+    def _place(self, source: Source) -> str:
+        """Which data records are counted in; with one table there is no doubt."""
+        if not self.earlier:
+            return ""
+        name = source.paths[0].name
+        return f" of `{name}`" if len(source.paths) == 1 else f" of `{name}` and the parts after it"
+
     @staticmethod
-    def _in_words(release: Weakened) -> str:
+    def _in_words(release: Weakened, place: str) -> str:
         """What is wrong with one release, for the owner."""
         text = ", ".join(release.problems)
         if not release.respondents:
@@ -233,4 +241,4 @@ class _Combination:
         more = "" if len(release.records) == release.respondents else " and more"
         listed = ", ".join(map(str, release.records))
         people = "1 respondent" if release.respondents == 1 else f"{release.respondents} respondents"
-        return f"{text}: {people}, in record{'s' if len(release.records) > 1 else ''} {listed}{more}"
+        return f"{text}: {people}, in record{'s' if len(release.records) > 1 else ''} {listed}{more}{place}"

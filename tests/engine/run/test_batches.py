@@ -91,7 +91,7 @@ def test_enough_people_may_join_a_class_and_one_may_not(begun: Path) -> None:
     refused = run(begun, "second", *TOGETHER)
     assert refused.code == 1
     assert "in this run, an equivalence class has too few respondents" in refused.message
-    assert "1 respondent, in record 7" in refused.message
+    assert "1 respondent, in record 7 of `stays.csv`" in refused.message
     assert listing(begun) == before
     stays(begun, [*one, ("q", "10046")])
     done = run(begun, "second", *TOGETHER)
