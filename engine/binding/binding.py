@@ -57,9 +57,11 @@ def check_binding(
     if not _is_bound_as_before(registry, source, contents, plan):
         raise UsageError(
             source.path.name,
-            f"{submitter} does not own `{source.target}`, and must not bind other data to it",
+            f"{submitter} does not own `{source.target}`, and must not bind other data to it, or take its"
+            " columns for others than in an owner's run",
             "the data and the description that an owner bound to it before",
-            "let an owner bind it (--owner), or use the data that an owner ran it on",
+            "let an owner bind it (--owner), or use the data that an owner ran it on; where a description"
+            " declares every datatype, all policies take its columns for the same",
         )
 
 
