@@ -138,6 +138,7 @@ def _cases() -> Iterator[object]:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "fragments"), list(_cases()))
 def test_spark_publishes_the_same_bytes_from_its_fragments(
     spark: object, name: str, fragments: int, tmp_path: Path

@@ -258,6 +258,7 @@ def scratch() -> Iterator[Path]:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_spark_leaves_out_the_same_rows(spark: object, tmp_path: Path) -> None:
     from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415
 

@@ -17,6 +17,7 @@ from smalti.engine.registry import _tables, commit
 from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.entries import Input, NewVersion, OutputColumn
 from smalti.engine.registry.intents import Intents
+from smalti.engine.registry.kept_secret import load_secret
 from smalti.engine.registry.registry import Registry
 from smalti.errors import PolicyError
 from smalti.policy.model.meaning import meaning_digest
@@ -194,6 +195,11 @@ def run(registry: Registry, out: Path, content: bytes = CONTENT, **changes: Any)
         (stage.spill / "scratch").write_bytes(b"private")
         changes.setdefault("policy_meaning", meaning(registry, **changes))
         return commit.publish(registry, stage, new_version(stage.version, **changes))
+
+
+def keep_secret(registry: Registry) -> None:
+    """Make the registry's secret before anything is recorded, as each run does."""
+    load_secret(registry.path)
 
 
 def meaning(registry: Registry, **changes: Any) -> str | None:

@@ -367,6 +367,7 @@ def test_a_clock_that_is_ahead_joins_nobody_to_an_owners_ledger(
 
 
 def test_a_clock_that_is_ahead_hides_no_withdrawal(registry: Registry, tmp_path: Path) -> None:
+    world.keep_secret(registry)
     registry.add_policy(SOURCE_POLICY, "anon", OWNER)
     ahead = datetime.now(UTC) + timedelta(days=1)
     world.run(registry, tmp_path / "out", party=USER, created_at=ahead, started_at=ahead)

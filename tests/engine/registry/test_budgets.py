@@ -308,6 +308,7 @@ def test_what_was_charged_is_not_bound_under_a_strangers_name(registry: Registry
 
 
 def test_nothing_takes_a_charge_back(registry: Registry, tmp_path: Path) -> None:
+    world.keep_secret(registry)
     version = world.run(registry, tmp_path / "out")
     registry.add_policy(READ, "read", OWNER)
     assert registry.ledger.charge(charge("0.9", inputs=(hmac("a"),)), ONE)

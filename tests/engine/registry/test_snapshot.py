@@ -324,6 +324,7 @@ def test_the_list_of_a_source_holds_for_what_was_made_from_it(registry: Registry
 
 
 def test_a_run_during_which_somebody_withdrew_is_not_recorded(registry: Registry, tmp_path: Path) -> None:
+    world.keep_secret(registry)
     registry.add_policy(READ, "read", OWNER)
     started = datetime.now(UTC)
     world.run(registry, tmp_path / "before", started_at=started)
@@ -335,6 +336,7 @@ def test_a_run_during_which_somebody_withdrew_is_not_recorded(registry: Registry
 
 
 def test_an_output_without_respondents_has_no_list_of_its_own(registry: Registry, tmp_path: Path) -> None:
+    world.keep_secret(registry)
     world.run(registry, tmp_path / "out", respondent=RespondentColumn("CustomerID"))
     with pytest.raises(UsageError, match="do not identify respondents"):
         registry.withdraw(OUTPUT, ["7"], by=OWNER)

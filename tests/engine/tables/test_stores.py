@@ -184,6 +184,7 @@ def test_an_object_of_another_kind_is_not_fetched(
     assert list((tmp_path / "input").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_store_that_does_not_answer(tmp_path: Path, bucket: Bucket) -> None:
     with pytest.raises(BackendError, match="the store does not answer") as refused:
         fetch(bucket.uri("people.csv", server="127.0.0.1:9"), tmp_path)
