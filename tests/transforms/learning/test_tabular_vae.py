@@ -29,7 +29,6 @@ def flat(layers: tuple[Layer, ...]) -> np.ndarray:
     return np.concatenate([np.asarray(array).ravel() for layer in layers for array in layer])
 
 
-@pytest.mark.slow
 def test_clipped_sums_are_those_of_single_gradients() -> None:
     """Each record's own gradient, by JAX, clipped and added up; padding counts nothing."""
     drawn, norm = batch(4, 2), 0.7
