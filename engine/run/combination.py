@@ -75,23 +75,43 @@ def check_combination(
     )
     if holds_beside_others(capability.kind):
         return None
-    digests = [input_hmac(under.registry, digest) for digest in compiled.contents.telling_digests]
-    said = _same_people(under, compiled)
-    versions = joinable(under.registry, compiled.run_input.inputs, digests, said)
+    versions, said, digests = _earlier(under, compiled)
     combined = Combined(
         tuple(version.run for version in versions),
         said,
-        tuple(digests),
+        digests,
         capability.gives_content_again(compiled.plan),
     )
     release = release_of(plan_digest(compiled.plan), produced.content, produced.report)
     if combined.is_same_by_content and release in map(release_of_version, versions):
         return combined  # it has been held together with all of them
-    kinds = (capability.kind, *(recorded_kind(version.plan) for version in versions))
-    if versions and not all(map(promises_nothing, kinds)):
+    if _breaks_promises(capability, versions):
         under.watch.phase("combine")
         _Combination(capability, under, compiled, _different(versions), earlier).check()
     return combined
+
+
+def is_held_together(capability: Capability[Any, Any], under: RunUnder, compiled: Compiled[Any]) -> bool:
+    """Whether a run has earlier releases beside it with which a promise may be broken."""
+    if holds_beside_others(capability.kind):
+        return False
+    versions, *_ = _earlier(under, compiled)
+    return _breaks_promises(capability, versions)
+
+
+def _earlier(
+    under: RunUnder, compiled: Compiled[Any]
+) -> tuple[tuple[TargetVersion, ...], tuple[IRI, ...], tuple[str, ...]]:
+    """All earlier releases about the same respondents; assets that are, too; and keyed digests of files."""
+    digests = tuple(input_hmac(under.registry, digest) for digest in compiled.contents.telling_digests)
+    said = _same_people(under, compiled)
+    return joinable(under.registry, compiled.run_input.inputs, digests, said), said, digests
+
+
+def _breaks_promises(capability: Capability[Any, Any], versions: Sequence[TargetVersion]) -> bool:
+    """Whether one of the releases promises something that the others may break."""
+    kinds = (capability.kind, *(recorded_kind(version.plan) for version in versions))
+    return bool(versions) and not all(map(promises_nothing, kinds))
 
 
 def _same_people(under: RunUnder, compiled: Compiled[Any]) -> tuple[IRI, ...]:

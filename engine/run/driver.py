@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
@@ -20,17 +21,23 @@ from smalti.engine.binding.population import bound_population
 from smalti.engine.binding.run_inputs import Granted, admit, bound, check_unchanged, look_up_input
 from smalti.engine.binding.run_record import RunUnder, new_version
 from smalti.engine.binding.run_request import Outcome, RunRequest
+from smalti.engine.binding.withheld_columns import DeniedOnDataError
 from smalti.engine.losses.charging import composition, refusal
-from smalti.engine.plan.notices import ordered
+from smalti.engine.plan.notices import Notice, ordered
 from smalti.engine.plan.phase import Phase
 from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import publish
 from smalti.engine.registry.registry import Registry
-from smalti.engine.run.combination import Combined, check_combination
+from smalti.engine.run.combination import Combined, check_combination, is_held_together
 from smalti.engine.run.recoding import kept_recoding
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import InternalError
 from smalti.policy.decide.decision import Reason
+
+_ONLY_THE_RUN: Final = (
+    "whether it keeps every promise together with earlier releases about the same people is told by the run"
+    " alone, since it is not drawn for a look"
+)
 
 
 @contextmanager
@@ -113,6 +120,30 @@ def try_production(capability: Capability[P, E], under: RunUnder) -> tuple[P, Pr
         if not isinstance(produced, Reason):
             check_combination(capability, under, compiled, produced)
         return compiled.plan, produced
+
+
+def check_beside_earlier(capability: Capability[P, E], under: RunUnder) -> Notice | None:
+    """Judge a run beside earlier releases about the same people as the run itself does, and record nothing.
+
+    Where there are none, nothing is carried out. What is drawn at random is not drawn for it.
+
+    Returns:
+        That only the run can tell; None: there is nothing more to tell.
+
+    Raises:
+        DeniedOnDataError: the run would be denied.
+        SmaltiError: as `engine.run.run.run`, where the run would be refused.
+    """
+    with _prepared(capability, under) as (compiled, production):
+        if not is_held_together(capability, under, compiled):
+            return None
+        if production.charge is not None or capability.untried(under.granted.permission) is not None:
+            return Notice(_ONLY_THE_RUN, is_of_data=True)
+        produced = production.produce()
+        if isinstance(produced, Reason):
+            raise DeniedOnDataError(produced)
+        check_combination(capability, under, compiled, produced)
+        return None
 
 
 @contextmanager

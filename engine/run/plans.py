@@ -11,7 +11,8 @@ from smalti.engine.binding.capability import Compiled, capability_of
 from smalti.engine.binding.mixed_cells import notices_of_mixed_cells
 from smalti.engine.binding.prohibitions_below import forbidden_below
 from smalti.engine.binding.run_inputs import Granted, RunInput, admit, granted_by, without_tables
-from smalti.engine.binding.run_request import Planned, RunRequest
+from smalti.engine.binding.run_record import RunUnder
+from smalti.engine.binding.run_request import Planned, RunRequest, Watch
 from smalti.engine.binding.withheld_columns import (
     DeclaresMoreError,
     DeniedOnDataError,
@@ -26,9 +27,9 @@ from smalti.engine.plan.kinds import granted_kind
 from smalti.engine.plan.known_columns import KnownColumns
 from smalti.engine.plan.notices import Notice, ordered
 from smalti.engine.registry.authority import deny_afterwards
-from smalti.engine.registry.commit import scratch
+from smalti.engine.registry.commit import scratch, scratch_stage
 from smalti.engine.registry.registry import Registry
-from smalti.engine.run.driver import compiled_for
+from smalti.engine.run.driver import check_beside_earlier, compiled_for
 from smalti.engine.run.grants import (
     binds_as_owner,
     check_output,
@@ -40,15 +41,24 @@ from smalti.engine.run.grants import (
 )
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.secret import pseudonym_key
-from smalti.errors import SmaltiError, UsageError, only_ours
+from smalti.errors import BackendError, InternalError, SmaltiError, UsageError, only_ours
 from smalti.policy.decide.decision import Decision, Grant
 from smalti.policy.model.column_iris import is_column_of, normalised_column
 from smalti.policy.model.model import ConflictStrategy
 
 
 @only_ours()
-def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
+def plan(
+    request: RunRequest, registry: Registry, backend: Backend, *, beside_earlier: bool = False
+) -> Planned:
     """Decide and compile, and write nothing but private scratch that is gone afterwards.
+
+    Args:
+        request: with its party.
+        registry: what is known.
+        backend: where rows are staged.
+        beside_earlier: where there are earlier releases about the same people, carry the run out up to its
+            verified output too, and say whether it would be refused beside them.
 
     Raises:
         SmaltiError: as `run.run`, as far as it gets.
@@ -56,21 +66,55 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     request = resolved_request(request, registry)
     columns = described_columns(request)
     try:
-        planned = _planned(request, registry, backend, columns)
+        planned = _planned(request, registry, backend, columns, beside_earlier=beside_earlier)
     except DeclaresMoreError as more:
         columns = more.columns
-        planned = _planned(request, registry, backend, columns)
+        planned = _planned(request, registry, backend, columns, beside_earlier=beside_earlier)
     if planned.plan is None:
         return planned
     notices = ordered((*planned.notices, *notices_below(request, registry, columns)))
     return replace(planned, notices=notices)
 
 
-def _planned(request: RunRequest, registry: Registry, backend: Backend, columns: KnownColumns) -> Planned:
+def _planned(
+    request: RunRequest,
+    registry: Registry,
+    backend: Backend,
+    columns: KnownColumns,
+    *,
+    beside_earlier: bool,
+) -> Planned:
     decision, granted = decided(request, registry, columns)
     if granted is None:
         return Planned(decision, None)
-    return planned_under(request, registry, backend, decision, granted)
+    planned = planned_under(request, registry, backend, decision, granted)
+    if not beside_earlier or planned.plan is None or planned.obstacle is not None:
+        return planned
+    return _beside_earlier(planned, request, registry, backend, decision, granted)
+
+
+def _beside_earlier(
+    planned: Planned,
+    request: RunRequest,
+    registry: Registry,
+    backend: Backend,
+    decision: Decision,
+    granted: Granted,
+) -> Planned:
+    """The plan, with what would stop its run beside earlier releases about the same people."""
+    capability = capability_of(granted_kind(granted.permission))
+    is_owner = binds_as_owner(request, registry)
+    with scratch_stage(request.workspace) as stage:
+        under = RunUnder(request, registry, backend, decision, granted, stage, Watch(), is_owner)
+        try:
+            notice = check_beside_earlier(capability, under)
+        except DeniedOnDataError as denied:
+            return replace(planned, obstacle=denied.reason.text)
+        except (BackendError, InternalError):
+            raise
+        except SmaltiError as refused:
+            return replace(planned, obstacle=str(refused))
+    return planned if notice is None else replace(planned, notices=ordered((*planned.notices, notice)))
 
 
 def planned_under(

@@ -143,7 +143,7 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
 
     shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
     document, bound = loaded(policy, options)
-    planned = api.plan(document, **bound)
+    planned = api.plan(document, beside_earlier=is_dry_run, **bound)
     if planned.plan is None:
         _show_denial(planned.decision, shown_as)
         return FINDINGS
