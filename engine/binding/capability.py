@@ -285,6 +285,11 @@ class Capability(ABC, Generic[P, E]):
         del plan, report
         return ()
 
+    def can_have_levels(self, plan: P, columns: Sequence[Column]) -> bool:
+        """Whether a plan could publish at the levels that an earlier release has of its columns."""
+        del plan, columns
+        return False
+
     def varied(self, permission: Permission, word: str, number: int) -> Permission:
         """A permission with another number in the place of one of its own, to try out what it would give.
 

@@ -15,6 +15,7 @@ from smalti.engine.binding.binding import files_of, input_hmac
 from smalti.engine.binding.capability import Capability, Compiled, OwnersData, Produced, capability_of
 from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.losses.charging import memberships_said
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import holds_beside_others, promises_nothing
 from smalti.engine.plan.recorded import plan_from_json, recorded_kind
 from smalti.engine.plan.serialize import plan_digest
@@ -24,6 +25,7 @@ from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.disk import private_folder
 from smalti.engine.tables.reading import file_digest
+from smalti.engine.tables.secret import pseudonym_key
 from smalti.engine.verify.combined import ReleasedRows, Weakened, weakened
 from smalti.errors import BackendError, GuaranteeError, InternalError, SmaltiError
 from smalti.vocab.terms import IRI
@@ -181,6 +183,7 @@ class _Combination:
         same = [bound for bound in data if bound.digests == digests]
         withdrawn = self.under.registry.withdrawals.before(version, plan.read.target)
         is_repeatable = True
+        self._check_key(version, plan)
         for number, bound in enumerate(same):
             source = replace(bound.source, target=plan.read.target)
             owned = OwnersData(source, withdrawn, registry=self.under.registry)
@@ -207,9 +210,19 @@ class _Combination:
             f"bind that data too, with --earlier-data; {_OTHER_PEOPLE}",
         )
 
+    def _check_key(self, version: TargetVersion, plan: AnyPlan) -> None:
+        name = capability_of(plan.kind).key_named(plan)
+        if name is None:
+            return
+        try:
+            pseudonym_key(self.under.registry.path, name, is_again=True)
+        except SmaltiError as lacking:
+            problem = f"{self._name(version)} has pseudonyms under the key `{name}`, and {lacking.problem}"
+            raise self._unknown(problem, lacking.way_out) from None
+
     def _name(self, version: TargetVersion) -> str:
         """An earlier release, for its owner; nobody else is told which one it is."""
-        if self.under.request.submitter not in self.under.registry.ownership.full(version.target):
+        if self._is_of_others(version):
             return "an earlier release"
         return f"`{version.target}` version {version.number}"
 
@@ -239,8 +252,26 @@ class _Combination:
             str(self.compiled.plan.write.output),
             problem,
             "a release that keeps every promise together with all earlier ones",
-            f"publish further data at the levels of an earlier release (--recoding-of); {way_out}",
+            "; ".join((*self._kept_levels(), way_out)),
         )
+
+    def _kept_levels(self) -> tuple[str, ...]:
+        """The way out of a further batch; only where an earlier release has levels for this one, too."""
+        plan, request = self.compiled.plan, self.under.request
+        if not self.under.binds_as_owner or request.recoding_of is not None:
+            return ()
+        for version in reversed(self.versions):
+            kind = recorded_kind(version.plan)
+            if kind is not self.capability.kind or self._is_of_others(version):
+                continue
+            recorded = plan_from_json(version.plan)
+            levels = self.capability.published_levels(recorded, version.report)
+            if levels and self.capability.can_have_levels(plan, [column for column, _ in levels]):
+                return (f"publish it at the levels of {self._name(version)} (--recoding-of {version.iri})",)
+        return ()
+
+    def _is_of_others(self, version: TargetVersion) -> bool:
+        return self.under.request.submitter not in self.under.registry.ownership.full(version.target)
 
     def _named(self, release: Weakened) -> str:
         return "this run" if release.number == _THIS_RUN else self._name(self.versions[release.number - 1])

@@ -42,7 +42,7 @@ from smalti.engine.run.grants import (
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.secret import pseudonym_key
 from smalti.errors import BackendError, InternalError, SmaltiError, UsageError, only_ours
-from smalti.policy.decide.decision import Decision, Grant
+from smalti.policy.decide.decision import Decision, Grant, Reason
 from smalti.policy.model.column_iris import is_column_of, normalised_column
 from smalti.policy.model.model import ConflictStrategy
 
@@ -109,11 +109,11 @@ def _beside_earlier(
         try:
             notice = check_beside_earlier(capability, under)
         except DeniedOnDataError as denied:
-            return replace(planned, obstacle=denied.reason.text)
+            return planned.stopped_by(denied.reason)
         except (BackendError, InternalError):
             raise
         except SmaltiError as refused:
-            return replace(planned, obstacle=str(refused))
+            return planned.stopped_by(refused)
     return planned if notice is None else replace(planned, notices=ordered((*planned.notices, notice)))
 
 
@@ -176,7 +176,7 @@ def plan_undecided(
     planned = _plan(request, registry, backend, granted)
     if planned.plan is None or planned.obstacle is not None or under is not None:
         return planned
-    return replace(planned, obstacle=_lacks_key(registry, planned.plan))
+    return planned.stopped_by(_lacks_key(registry, planned.plan))
 
 
 @only_ours()
@@ -201,7 +201,7 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Gr
         plan, run_input, source = compiled.plan, compiled.run_input, compiled.source
         notices = _missing_columns(run_input)
         denied = refusal(plan, table.contents.header, run_input.withheld)
-        obstacle = None if denied is None else denied.text
+        obstacle: Reason | SmaltiError | None = denied
         if request.party is not None:
             check_binding(registry, source, table.contents, plan, request.submitter)
             check_withheld(replace(run_input.withheld, lacking=()), table.contents.header, plan)
@@ -215,8 +215,8 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Gr
             notices += notices_of_mixed_cells(source, plan.used_columns, with_counts=True)
         notices = ordered((*capability.notices(compiled, table, with_counts=with_counts), *notices))
         if capability.loss(plan) is None:
-            return Planned(None, plan, notices, None, obstacle)
-        return _with_loss(request, registry, granted, Planned(None, plan, notices, None, obstacle))
+            return Planned(None, plan, notices).stopped_by(obstacle)
+        return _with_loss(request, registry, granted, Planned(None, plan, notices).stopped_by(obstacle))
 
 
 def _with_loss(request: RunRequest, registry: Registry, granted: Granted, planned: Planned) -> Planned:
@@ -229,7 +229,7 @@ def _with_loss(request: RunRequest, registry: Registry, granted: Granted, planne
     if reason is None:
         return replace(planned, composition=together)
     notices = ordered((*planned.notices, Notice(reason.text, is_of_data=True)))
-    return replace(planned, notices=notices, composition=together, obstacle=reason.text)
+    return replace(planned, notices=notices, composition=together).stopped_by(reason)
 
 
 def _obstacle(
@@ -238,19 +238,19 @@ def _obstacle(
     compiled: Compiled[AnyPlan],
     table: StagedTable,
     granted: Granted,
-) -> str | None:
+) -> Reason | SmaltiError | None:
     """The obstacle that would stop a run before it counts."""
     try:
         check_output(request, registry, granted)
         admit(request, registry, compiled.run_input, compiled.source, table, compiled.plan)
     except DeniedOnDataError as denied:
-        return denied.reason.text
+        return denied.reason
     except SmaltiError as refused:
-        return str(refused)
+        return refused
     return _lacks_key(registry, compiled.plan)
 
 
-def _lacks_key(registry: Registry, plan: AnyPlan) -> str | None:
+def _lacks_key(registry: Registry, plan: AnyPlan) -> SmaltiError | None:
     """Why the key of pseudonyms that a run takes cannot be had here; None: it can, or it takes none."""
     name = capability_of(plan.kind).key_named(plan)
     if name is None:
@@ -258,7 +258,7 @@ def _lacks_key(registry: Registry, plan: AnyPlan) -> str | None:
     try:
         pseudonym_key(registry.path, name)
     except SmaltiError as refused:
-        return str(refused)
+        return refused
     return None
 
 

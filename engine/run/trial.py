@@ -107,6 +107,8 @@ class Trial:
     expected_errors: tuple[str, ...] = ()
     """What the noise of a run would do, where nothing was carried out."""
     obstacle: str | None = None
+    exit_code: int = 0
+    """As `Planned.exit_code`."""
     """Why a run would be denied or refused, where nothing was carried out."""
 
     @property
@@ -245,6 +247,7 @@ def _only_planned(
         not_run=not_run,
         expected_errors=capability.expected_errors(planned.plan),
         obstacle=planned.obstacle,
+        exit_code=planned.exit_code,
     )
 
 
