@@ -75,6 +75,8 @@ class Produced:
     """For the owners; the driver adds the timings."""
     notices: tuple[Notice, ...] = ()
     """Warnings for owners of all inputs; others get the plan's alone."""
+    of_output: tuple[Notice, ...] = ()
+    """Warnings of what the output itself shows, for everybody who gets it."""
     started_at: datetime | None = None
     """When it was asked who withdrew, where an earlier run did; who withdrew since keeps it from being
     recorded."""

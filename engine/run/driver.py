@@ -207,12 +207,12 @@ def _recorded(
     check_publication()
     version = publish(registry, under.stage, record)
     if under.request.submitter not in registry.ownership.full(version.target):
-        of_plan = capability.plan_notices(plan)
+        of_plan = ordered((*produced.of_output, *capability.plan_notices(plan)))
         return Outcome(
             under.decision, plan, version, None, of_plan, together, produced.values, guarantee.published
         )
     mixed = notices_of_mixed_cells(compiled.source, plan.used_columns, with_counts=True)
-    notices = ordered((*produced.notices, *mixed))
+    notices = ordered((*produced.of_output, *produced.notices, *mixed))
     return Outcome(
         under.decision,
         plan,

@@ -37,11 +37,12 @@ from smalti.engine.run.grants import (
     check_target,
     decided,
     described_columns,
+    in_words_for,
     resolved_request,
 )
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.secret import pseudonym_key
-from smalti.errors import BackendError, InternalError, SmaltiError, UsageError, only_ours
+from smalti.errors import BackendError, InternalError, SmaltiError, UsageError, for_owner, only_ours
 from smalti.policy.decide.decision import Decision, Grant, Reason
 from smalti.policy.model.column_iris import is_column_of, normalised_column
 from smalti.policy.model.model import ConflictStrategy
@@ -65,11 +66,12 @@ def plan(
     """
     request = resolved_request(request, registry)
     columns = described_columns(request)
-    try:
-        planned = _planned(request, registry, backend, columns, beside_earlier=beside_earlier)
-    except DeclaresMoreError as more:
-        columns = more.columns
-        planned = _planned(request, registry, backend, columns, beside_earlier=beside_earlier)
+    with in_words_for(request, registry):
+        try:
+            planned = _planned(request, registry, backend, columns, beside_earlier=beside_earlier)
+        except DeclaresMoreError as more:
+            columns = more.columns
+            planned = _planned(request, registry, backend, columns, beside_earlier=beside_earlier)
     if planned.plan is None:
         return planned
     notices = ordered((*planned.notices, *notices_below(request, registry, columns)))
@@ -113,7 +115,7 @@ def _beside_earlier(
         except (BackendError, InternalError):
             raise
         except SmaltiError as refused:
-            return planned.stopped_by(refused)
+            return planned.stopped_by(for_owner(refused) if is_owner else refused)
     return planned if notice is None else replace(planned, notices=ordered((*planned.notices, notice)))
 
 
