@@ -23,6 +23,7 @@ from smalti.engine.binding.run_record import RunUnder, new_version
 from smalti.engine.binding.run_request import Outcome, RunRequest
 from smalti.engine.binding.withheld_columns import DeniedOnDataError
 from smalti.engine.losses.charging import composition, refusal
+from smalti.engine.plan.kinds import holds_beside_others
 from smalti.engine.plan.notices import Notice, ordered
 from smalti.engine.plan.phase import Phase
 from smalti.engine.registry.authority import deny_afterwards
@@ -122,10 +123,15 @@ def try_production(capability: Capability[P, E], under: RunUnder) -> tuple[P, Pr
         return compiled.plan, produced
 
 
-def check_beside_earlier(capability: Capability[P, E], under: RunUnder) -> Notice | None:
+def check_beside_earlier(capability: Capability[P, E], under: RunUnder, plan: P) -> Notice | None:
     """Judge a run beside earlier releases about the same people as the run itself does, and record nothing.
 
-    Where there are none, nothing is carried out. What is drawn at random is not drawn for it.
+    What is drawn at random is not drawn for it.
+
+    Args:
+        capability: of the run.
+        under: the run; its stage is gone afterwards.
+        plan: of the run.
 
     Returns:
         That only the run can tell; None: there is nothing more to tell.
@@ -134,11 +140,19 @@ def check_beside_earlier(capability: Capability[P, E], under: RunUnder) -> Notic
         DeniedOnDataError: the run would be denied.
         SmaltiError: as `engine.run.run.run`, where the run would be refused.
     """
+    if holds_beside_others(capability.kind):
+        return None
+    if not capability.gives_content_again(plan):
+        request, spill = under.request, under.stage.spill
+        with compiled_for(capability, request, under.registry, under.backend, under.granted, spill) as (
+            compiled,
+            _,
+        ):
+            is_open = is_held_together(capability, under, compiled)
+        return Notice(_ONLY_THE_RUN, is_of_data=True) if is_open else None
     with _prepared(capability, under) as (compiled, production):
         if not is_held_together(capability, under, compiled):
             return None
-        if production.charge is not None or capability.untried(under.granted.permission) is not None:
-            return Notice(_ONLY_THE_RUN, is_of_data=True)
         produced = production.produce()
         if isinstance(produced, Reason):
             raise DeniedOnDataError(produced)

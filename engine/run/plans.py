@@ -104,12 +104,15 @@ def _beside_earlier(
     granted: Granted,
 ) -> Planned:
     """The plan, with what would stop its run beside earlier releases about the same people."""
+    plan = planned.plan
+    if plan is None:
+        return planned
     capability = capability_of(granted_kind(granted.permission))
     is_owner = binds_as_owner(request, registry)
     with scratch_stage(request.workspace) as stage:
         under = RunUnder(request, registry, backend, decision, granted, stage, Watch(), is_owner)
         try:
-            notice = check_beside_earlier(capability, under)
+            notice = check_beside_earlier(capability, under, plan)
         except DeniedOnDataError as denied:
             return planned.stopped_by(denied.reason)
         except (BackendError, InternalError):
