@@ -151,10 +151,18 @@ class Column:
 
 
 def facts_of_columns(kind: Kind, columns: tuple[Column, ...]) -> InputFacts:
-    """What a plan that lists all columns of a table takes its input for."""
+    """What a plan that lists all columns of a table takes its input for.
+
+    The hierarchy of a masked column is among it: no promise bounds what a stranger's would publish.
+    """
     taken = (InputColumn(c.name, c.iri, c.datatype, c.is_inferred, c.time_zone) for c in columns)
     undescribed = (UndescribedColumn(column.name) for column in columns if column.is_undescribed)
-    return frozenset({kind, *taken, *undescribed})
+    hierarchies = (
+        (column.name, column.hierarchy.digest)
+        for column in columns
+        if column.role is Role.MASKED and column.hierarchy is not None
+    )
+    return frozenset({kind, *taken, *undescribed, *hierarchies})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
 """When two plans on the same files take their input for the same."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
+from smalti.engine.plan.hierarchies import ColumnHierarchy
 from smalti.engine.plan.input_facts import InputFacts, takes_alike
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.plan import Column, Role, facts_of_columns
@@ -75,3 +77,11 @@ def test_another_kind_counts_where_nothing_is_described() -> None:
     assert takes_alike(facts(INTEGERS, kind=masking), [facts(BY_DEFAULT)])
     assert not takes_alike(facts(INTEGERS, CITY, kind=masking), [facts(BY_DEFAULT, CITY)])
     assert takes_alike(facts(INTEGERS, CITY, kind=masking), [facts(INTEGERS, CITY, kind=masking)])
+
+
+def test_a_masked_column_keeps_its_hierarchy() -> None:
+    masked = replace(CITY, role=Role.MASKED, hierarchy=ColumnHierarchy("prefixes", "sha256:1", 2))
+    other = replace(masked, hierarchy=ColumnHierarchy("prefixes", "sha256:2", 2))
+    assert takes_alike(facts(masked), [facts(other), facts(masked)])
+    assert not takes_alike(facts(masked), [facts(other)])
+    assert not takes_alike(facts(masked), [facts(CITY)])
