@@ -35,6 +35,7 @@ from smalti.engine.binding.capability import (
     refuse_query,
 )
 from smalti.engine.binding.circumstances import Circumstances
+from smalti.engine.binding.kept_recoding import KeptRecoding
 from smalti.engine.binding.ladders import hierarchies_of
 from smalti.engine.binding.run_inputs import Granted, check_unchanged
 from smalti.engine.binding.run_record import (
@@ -184,6 +185,17 @@ class Anonymization(Capability[Plan, Written]):
     def published_levels(self, plan: Plan, report: Report) -> tuple[tuple[Column, int], ...]:
         levels = self.report_of_rows(report).levels
         return tuple((plan.column(each.column), each.level) for each in levels)
+
+    def can_have_levels(self, plan: Plan, columns: Sequence[Column]) -> bool:
+        transform = plan.apply.transform
+        if transform.algorithm != terms.INCOGNITO:
+            return False
+        levels = KeptRecoding("", tuple((column, 0) for column in columns))
+        try:
+            levels.node(tuple(map(plan.column, transform.quasi_identifiers)))
+        except PlanError:
+            return False
+        return True
 
     def varied(self, permission: Permission, word: str, number: int) -> Permission:
         return with_number(permission, word, number)

@@ -383,7 +383,13 @@ class _Compiler(ColumnRoles):
         datatype = self._quasi_identifier_type(name, declared, said.time_zone)
         self._check_required(name)
         column = Column(
-            name, column_iri(self.source, name), datatype, declared is None, role, said.time_zone
+            name,
+            column_iri(self.source, name),
+            datatype,
+            declared is None,
+            role,
+            said.time_zone,
+            is_undescribed=self.is_undescribed(name) and self._population is None,
         )
         if self.wanted.algorithm == INCOGNITO:
             return self._along_hierarchy(replace(column, hierarchy=UNDECLARED.in_plan), UNDECLARED)

@@ -17,7 +17,7 @@ from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding,
 from smalti.engine.binding.ladders import NO_HIERARCHIES, Hierarchies
 from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import Plan, RespondentColumn
-from smalti.errors import GuaranteeError, InternalError, PlanError
+from smalti.errors import OWNER_CAN, GuaranteeError, InternalError, PlanError
 from smalti.transforms.algorithms import algorithm_of
 from smalti.transforms.mondrian.algorithm import LEFT_OUT, Generalised
 from smalti.transforms.partitions.merging import merged
@@ -204,7 +204,7 @@ def cannot_be_met(plan: Plan, problem: Problem) -> GuaranteeError:
         expected,
         "wait for more people, or leave out --recoding-of"
         if fixed
-        else "ask the data's owner, who can bind more data or offer a policy with lower bounds",
+        else f"{OWNER_CAN} bind more data or offer a policy with lower bounds",
     )
     refusal.attainable = attainable(problem, plan.apply.transform.sensitive)
     return refusal

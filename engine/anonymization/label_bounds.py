@@ -10,7 +10,7 @@ from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import parameter_parts
 from smalti.engine.plan.plan import Column, Region, Role
 from smalti.engine.tables.description import Description
-from smalti.errors import PlanError, SmaltiError
+from smalti.errors import OWNER_CAN, PlanError, SmaltiError
 from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Anonymization, Comparison, Text, Where
 from smalti.transforms.base import STRICT_MONDRIAN, Datatype, Transform
@@ -119,7 +119,7 @@ class RegionBinder:
                 where,
                 f"values of the column `{column.name}` lie outside its public bounds",
                 "values from `minimum` to `maximum` of the description",
-                "ask the data's owner to correct the bounds or the data; or state `observed`",
+                f"{OWNER_CAN} correct the bounds or the data; or state `observed`",
             )
         else:
             return replace(column, region=region)

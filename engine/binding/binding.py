@@ -5,6 +5,7 @@ right (semantics of authority). Parties are asserted by the caller and trusted, 
 """
 
 from smalti.engine.plan.any_plan import AnyPlan
+from smalti.engine.plan.input_facts import takes_alike
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.registry.kept_secret import load_secret
@@ -148,10 +149,5 @@ def _is_bound_as_before(registry: Registry, source: Source, contents: Contents, 
     plans = [plan_from_json(version.plan) for version in previous]
     # What was once said of respondents, and corrected since, counts no more.
     said = plans and plans[-1].read.respondent == plan.read.respondent
-    return bool(said) and any(_is_read_alike(earlier, plan) for earlier in plans)
-
-
-def _is_read_alike(previous: AnyPlan, plan: AnyPlan) -> bool:
-    """Whether two plans take their input for the same, the policy's roles apart."""
-    is_same_respondent = previous.read.respondent == plan.read.respondent
-    return is_same_respondent and plan.input_facts <= previous.input_facts
+    alike = [earlier for earlier in plans if earlier.read.respondent == plan.read.respondent]
+    return bool(said) and takes_alike(plan.input_facts, [earlier.input_facts for earlier in alike])

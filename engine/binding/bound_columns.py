@@ -1,7 +1,7 @@
 """From the columns that a policy names to those of a table; what every compiler of permissions needs."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
 from urllib.parse import unquote
 
@@ -10,7 +10,7 @@ from smalti.engine.binding.kept_rows import leave_out_withdrawn
 from smalti.engine.binding.rows import ColumnFacts
 from smalti.engine.plan.plan import OneRowEach, Respondent, RespondentColumn
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE
-from smalti.engine.tables.description import Source
+from smalti.engine.tables.description import ColumnDescription, Source
 from smalti.engine.tables.named_columns import NamedColumns
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import PlanError, SmaltiError, raise_all
@@ -223,6 +223,13 @@ class BoundColumns(Generic[W]):
         index = self.table.contents.header.index(name)
         declared = self.source.description.column(name).datatype or self.table.contents.datatypes[index]
         return ColumnFacts(name, declared, self.time_zone(name))
+
+    def is_undescribed(self, name: str) -> bool:
+        """Whether neither description nor file says what a column is; its IRI and time zone apart."""
+        index, description = self.table.contents.header.index(name), self.source.description
+        said = replace(description.column(name), iri=None, time_zone=None)
+        says_nothing = said == ColumnDescription(name, None, None, None) and description.dialect is None
+        return says_nothing and self.table.contents.datatypes[index] is None
 
     def time_zone(self, name: str) -> str | None:
         """The zone of a column's date-times that state none."""

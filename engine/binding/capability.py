@@ -75,6 +75,8 @@ class Produced:
     """For the owners; the driver adds the timings."""
     notices: tuple[Notice, ...] = ()
     """Warnings for owners of all inputs; others get the plan's alone."""
+    of_output: tuple[Notice, ...] = ()
+    """Warnings of what the output itself shows, for everybody who gets it."""
     started_at: datetime | None = None
     """When it was asked who withdrew, where an earlier run did; who withdrew since keeps it from being
     recorded."""
@@ -284,6 +286,11 @@ class Capability(ABC, Generic[P, E]):
         """The quasi-identifiers of an output with their levels, where each has one in all rows."""
         del plan, report
         return ()
+
+    def can_have_levels(self, plan: P, columns: Sequence[Column]) -> bool:
+        """Whether a plan could publish at the levels that an earlier release has of its columns."""
+        del plan, columns
+        return False
 
     def varied(self, permission: Permission, word: str, number: int) -> Permission:
         """A permission with another number in the place of one of its own, to try out what it would give.

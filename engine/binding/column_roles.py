@@ -98,7 +98,8 @@ class ColumnRoles(BoundColumns[Anonymization]):
             self._check_values(name, declared, role, said.time_zone)
         self._check_required(name)
         iri = column_iri(self.source, name)
-        return Column(name, iri, declared or Datatype.STRING, False, role, said.time_zone)
+        datatype, is_undescribed = declared or Datatype.STRING, self.is_undescribed(name)
+        return Column(name, iri, datatype, False, role, said.time_zone, is_undescribed=is_undescribed)
 
     def _check_required(self, name: str) -> None:
         is_required = self.source.description.column(name).is_required

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack
 
 from smalti.engine.arguments import public
 from smalti.engine.binding.circumstances import Options, ShowValues
@@ -23,8 +23,8 @@ from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.registry.submissions import Submission
 from smalti.engine.tables.addresses import Location
-from smalti.errors import InternalError, UsageError
-from smalti.policy.decide.decision import Decision, Fact, Stated
+from smalti.errors import InternalError, SmaltiError, UsageError
+from smalti.policy.decide.decision import Decision, Fact, Reason, Stated
 from smalti.policy.findings.diagnostics import Diagnostic
 from smalti.policy.findings.html import table
 from smalti.policy.model.model import Policy
@@ -169,6 +169,16 @@ class Planned:
     """Of what loses privacy: what all releases about the same respondents would have lost, this one too."""
     obstacle: str | None = None
     """The reason why a run of this plan would be denied or refused, if the data shows one."""
+    exit_code: int = 0
+    """The exit code of a run that this obstacle stops; 0: there is none."""
+
+    def stopped_by(self, obstacle: Reason | SmaltiError | None) -> Self:
+        """The same, where a denial or an error would stop its run; as it is, where nothing would."""
+        if obstacle is None:
+            return self
+        if isinstance(obstacle, SmaltiError):
+            return replace(self, obstacle=str(obstacle), exit_code=obstacle.exit_code)
+        return replace(self, obstacle=obstacle.text, exit_code=SmaltiError.exit_code)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ from smalti.engine.masking.recheck import (
 from smalti.engine.masking.report import ChangedCells, MaskingReport
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.notices import Notice
+from smalti.engine.plan.notices import Notice, of_no_rows
 from smalti.engine.plan.origins import Origins, of_rows
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.registry.commit import Stage
@@ -194,6 +194,7 @@ class _Verified(Production):
             columns=_output_columns(plan, self.compiled.source),
             report=self._report(counted),
             notices=notices_in(plan),
+            of_output=of_no_rows(counted.rows, is_sample=plan.mask.sampling_rate is not None),
         )
 
     def _counted(self, output: Output) -> MaskedCount:

@@ -188,6 +188,7 @@ class _Compiler(BoundColumns[Anonymization]):
             False,
             Role.UNLISTED,
             said.time_zone,
+            is_undescribed=self.is_undescribed(name),
         )
 
     def _checked(self, column: Column) -> Column:

@@ -4,10 +4,20 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from smalti.engine.plan.html import ShownInNotebooks
+from smalti.engine.plan.input_facts import InputFacts
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.masks import Mask
 from smalti.engine.plan.nodes import Steps, node_of
-from smalti.engine.plan.plan import Column, Filter, Read, Role, Select, Write, columns_of_respondent
+from smalti.engine.plan.plan import (
+    Column,
+    Filter,
+    Read,
+    Role,
+    Select,
+    Write,
+    columns_of_respondent,
+    facts_of_columns,
+)
 from smalti.policy.model.model import Permission
 
 
@@ -51,9 +61,8 @@ class MaskingPlan(ShownInNotebooks):
         return columns_of_respondent(self.read.respondent) | looked_at | of_rows
 
     @property
-    def input_facts(self) -> frozenset[object]:
-        columns = ((c.name, c.iri, c.datatype, c.is_inferred, c.time_zone) for c in self.read.columns)
-        return frozenset({(self.kind, tuple(columns))})
+    def input_facts(self) -> InputFacts:
+        return facts_of_columns(self.kind, self.read.columns)
 
     @property
     def released(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import ClassVar, Final, Literal, Self, TypeAlias
 
 from smalti.engine.plan.html import ShownInNotebooks
+from smalti.engine.plan.input_facts import InputFacts
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import LOCAL_NEIGHBORS, PlannedLoss
 from smalti.engine.plan.nodes import Steps, node_of
@@ -159,5 +160,5 @@ class PerturbationPlan(ShownInNotebooks):
         return columns_of_respondent(self.read.respondent) | (read - frozenset(self.select.dropped))
 
     @property
-    def input_facts(self) -> frozenset[object]:
+    def input_facts(self) -> InputFacts:
         return facts_of_rows(self.read)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
+from smalti.engine.plan.input_facts import InputFacts
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.nodes import Steps
 from smalti.engine.plan.plan import Column, Filter, ModelFormat, OutputFormat, Read, Respondent
@@ -103,9 +104,9 @@ class AnyPlan(Protocol):
         ...
 
     @property
-    def input_facts(self) -> frozenset[object]:
+    def input_facts(self) -> InputFacts:
         """What the plan takes its input for, the policy's roles apart.
 
-        A plan whose facts are among those of another takes the input for nothing else than that one does.
+        `input_facts.takes_alike` compares those of plans on the same files.
         """
         ...

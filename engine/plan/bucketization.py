@@ -8,9 +8,19 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from smalti.engine.plan.html import ShownInNotebooks
+from smalti.engine.plan.input_facts import InputFacts
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.nodes import Steps, node_of
-from smalti.engine.plan.plan import Column, Filter, OutputFormat, Read, Role, Select, columns_of_respondent
+from smalti.engine.plan.plan import (
+    Column,
+    Filter,
+    OutputFormat,
+    Read,
+    Role,
+    Select,
+    columns_of_respondent,
+    facts_of_columns,
+)
 from smalti.policy.model.model import Permission
 from smalti.transforms.plan_fields import LEFT_OUT_AT_DEFAULT
 from smalti.vocab.terms import IRI
@@ -93,9 +103,8 @@ class BucketizationPlan(ShownInNotebooks):
         return columns_of_respondent(self.read.respondent) | frozenset(self.select.kept) | of_rows
 
     @property
-    def input_facts(self) -> frozenset[object]:
-        columns = ((c.name, c.iri, c.datatype, c.is_inferred, c.time_zone) for c in self.read.columns)
-        return frozenset({(self.kind, tuple(columns))})
+    def input_facts(self) -> InputFacts:
+        return facts_of_columns(self.kind, self.read.columns)
 
     @property
     def published(self) -> tuple[str, ...]:

@@ -50,6 +50,19 @@ def dropped_unnamed(columns: Iterable[str]) -> tuple[Notice, ...]:
     return (Notice("columns that the policy does not name will be dropped", names, each),) if names else ()
 
 
+def of_no_rows(rows: int, *, is_sample: bool) -> tuple[Notice, ...]:
+    """Warn whoever gets an output without rows, which the output itself shows.
+
+    Args:
+        rows: of the output.
+        is_sample: whether the rows are of a sample.
+    """
+    if rows:
+        return ()
+    why = ": nobody was drawn into the sample; a larger rate draws more people" if is_sample else ""
+    return (Notice(f"the output has no rows{why}", is_of_data=True),)
+
+
 def sentences(notices: Iterable[Notice]) -> tuple[str, ...]:
     """All warnings for programs, each once."""
     return tuple(dict.fromkeys(text for notice in notices for text in notice.sentences))

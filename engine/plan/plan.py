@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 
 from smalti.engine.plan.hierarchies import ColumnHierarchy
 from smalti.engine.plan.html import ShownInNotebooks
+from smalti.engine.plan.input_facts import InputColumn, InputFacts, UndescribedColumn
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.masks import AtLevel, Coded, Mask, MaskedColumn, Recoded
 from smalti.engine.plan.nodes import Steps, fields_of, node_of
@@ -110,6 +111,8 @@ class Column:
     """Of categories that are microaggregated; ordered ones are as far apart as their places in a list."""
     pseudonym_key: str | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
     """Of a masked column beside classes: the name of the key of its pseudonyms."""
+    is_undescribed: bool = field(default=False, compare=False, metadata=LEFT_OUT_AT_DEFAULT)
+    """Whether nothing but its values says what it is; where none were looked at, it is taken for text."""
 
     @property
     def has_ordered_labels(self) -> bool:
@@ -145,6 +148,21 @@ class Column:
     def is_published_as_sets(self) -> bool:
         """Whether its labels are sets of exact texts, if it is generalised."""
         return not self.datatype.is_ordered and self.hierarchy is None and self.form is None
+
+
+def facts_of_columns(kind: Kind, columns: tuple[Column, ...]) -> InputFacts:
+    """What a plan that lists all columns of a table takes its input for.
+
+    The hierarchy of a masked column is among it: no promise bounds what a stranger's would publish.
+    """
+    taken = (InputColumn(c.name, c.iri, c.datatype, c.is_inferred, c.time_zone) for c in columns)
+    undescribed = (UndescribedColumn(column.name) for column in columns if column.is_undescribed)
+    hierarchies = (
+        (column.name, column.hierarchy.digest)
+        for column in columns
+        if column.role is Role.MASKED and column.hierarchy is not None
+    )
+    return frozenset({kind, *taken, *undescribed, *hierarchies})
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,9 +337,8 @@ class Plan(ShownInNotebooks):
         return columns_of_respondent(self.read.respondent) | frozenset(self.write.columns) | of_rows
 
     @property
-    def input_facts(self) -> frozenset[object]:
-        columns = ((c.name, c.iri, c.datatype, c.is_inferred, c.time_zone) for c in self.read.columns)
-        return frozenset({(self.kind, tuple(columns))})
+    def input_facts(self) -> InputFacts:
+        return facts_of_columns(self.kind, self.read.columns)
 
     @property
     def released(self) -> tuple[str, ...]:

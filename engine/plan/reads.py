@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
+from smalti.engine.plan.input_facts import InputFacts
 from smalti.engine.plan.plan import Respondent
 from smalti.transforms.base import Datatype
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -48,7 +49,7 @@ class ReadRows:
         raise KeyError(name)
 
 
-def facts_of_rows(read: ReadRows) -> frozenset[object]:
+def facts_of_rows(read: ReadRows) -> InputFacts:
     """What a plan that looks at some columns of a table takes its input for."""
     return frozenset({ReadRows, *read.columns})
 

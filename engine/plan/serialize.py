@@ -21,7 +21,8 @@ def plan_to_json(plan: AnyPlan) -> str:
 def plan_digest(plan: AnyPlan) -> str:
     """`sha256:` and hexadecimal digits, of the public plan; equal for equal steps and parameters.
 
-    Inferred datatypes are left out: they come from the data, dropped rows' spellings included, and a
+    Whether something describes a column is left out, since one file may be described and not, and read
+    alike. Inferred datatypes are left out: they come from the data, dropped rows' spellings included, and a
     public digest would let a reader test guesses about them.
     """
     return _digest(_as_object(plan))
@@ -38,6 +39,7 @@ def recorded_digest(text: str) -> str:
 
 def _digest(public: dict[str, Any]) -> str:
     for column in public["steps"][0]["columns"]:
+        column.pop("is_undescribed", None)
         if column.get("is_inferred"):
             column["datatype"] = None
     return f"sha256:{hashlib.sha256(rfc8785.dumps(public)).hexdigest()}"

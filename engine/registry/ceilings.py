@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Final
 
 from smalti.engine.registry.budget import Ceiling
-from smalti.errors import PlanError, SmaltiError, raise_all
+from smalti.errors import OWNER_CAN, PlanError, SmaltiError, raise_all
 from smalti.policy.lint.check_dataset import all_rules
 from smalti.policy.model.model import (
     ColumnComparison,
@@ -68,7 +68,7 @@ def declared_ceiling(permission: Permission) -> Ceiling:
             str(permission.where),
             f"`{permission.uid}` states no budget, which a release requires",
             "a constraint `smalti:budgetEpsilon` `lteq` a number: the ceiling of all releases together",
-            "ask the data's owner to state it",
+            f"{OWNER_CAN} state it",
         )
     return ceiling
 

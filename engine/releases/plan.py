@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import ClassVar, Self
 
 from smalti.engine.plan.html import ShownInNotebooks
+from smalti.engine.plan.input_facts import InputFacts
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.nodes import Steps, node_of
@@ -159,7 +160,7 @@ class ReleasePlan(ShownInNotebooks):
         return columns_of_respondent(self.read.respondent) | read
 
     @property
-    def input_facts(self) -> frozenset[object]:
+    def input_facts(self) -> InputFacts:
         """Of the columns that it looks at; of the others nothing is known."""
         return facts_of_rows(self.read)
 

@@ -15,6 +15,7 @@ from smalti.engine.binding.binding import files_of, input_hmac
 from smalti.engine.binding.capability import Capability, Compiled, OwnersData, Produced, capability_of
 from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.losses.charging import memberships_said
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.kinds import holds_beside_others, promises_nothing
 from smalti.engine.plan.recorded import plan_from_json, recorded_kind
 from smalti.engine.plan.serialize import plan_digest
@@ -24,6 +25,7 @@ from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.disk import private_folder
 from smalti.engine.tables.reading import file_digest
+from smalti.engine.tables.secret import pseudonym_key
 from smalti.engine.verify.combined import ReleasedRows, Weakened, weakened
 from smalti.errors import BackendError, GuaranteeError, InternalError, SmaltiError
 from smalti.vocab.terms import IRI
@@ -75,23 +77,43 @@ def check_combination(
     )
     if holds_beside_others(capability.kind):
         return None
-    digests = [input_hmac(under.registry, digest) for digest in compiled.contents.telling_digests]
-    said = _same_people(under, compiled)
-    versions = joinable(under.registry, compiled.run_input.inputs, digests, said)
+    versions, said, digests = _earlier(under, compiled)
     combined = Combined(
         tuple(version.run for version in versions),
         said,
-        tuple(digests),
+        digests,
         capability.gives_content_again(compiled.plan),
     )
     release = release_of(plan_digest(compiled.plan), produced.content, produced.report)
     if combined.is_same_by_content and release in map(release_of_version, versions):
         return combined  # it has been held together with all of them
-    kinds = (capability.kind, *(recorded_kind(version.plan) for version in versions))
-    if versions and not all(map(promises_nothing, kinds)):
+    if _breaks_promises(capability, versions):
         under.watch.phase("combine")
         _Combination(capability, under, compiled, _different(versions), earlier).check()
     return combined
+
+
+def is_held_together(capability: Capability[Any, Any], under: RunUnder, compiled: Compiled[Any]) -> bool:
+    """Whether a run has earlier releases beside it with which a promise may be broken."""
+    if holds_beside_others(capability.kind):
+        return False
+    versions, *_ = _earlier(under, compiled)
+    return _breaks_promises(capability, versions)
+
+
+def _earlier(
+    under: RunUnder, compiled: Compiled[Any]
+) -> tuple[tuple[TargetVersion, ...], tuple[IRI, ...], tuple[str, ...]]:
+    """All earlier releases about the same respondents; assets that are, too; and keyed digests of files."""
+    digests = tuple(input_hmac(under.registry, digest) for digest in compiled.contents.telling_digests)
+    said = _same_people(under, compiled)
+    return joinable(under.registry, compiled.run_input.inputs, digests, said), said, digests
+
+
+def _breaks_promises(capability: Capability[Any, Any], versions: Sequence[TargetVersion]) -> bool:
+    """Whether one of the releases promises something that the others may break."""
+    kinds = (capability.kind, *(recorded_kind(version.plan) for version in versions))
+    return bool(versions) and not all(map(promises_nothing, kinds))
 
 
 def _same_people(under: RunUnder, compiled: Compiled[Any]) -> tuple[IRI, ...]:
@@ -161,6 +183,7 @@ class _Combination:
         same = [bound for bound in data if bound.digests == digests]
         withdrawn = self.under.registry.withdrawals.before(version, plan.read.target)
         is_repeatable = True
+        self._check_key(version, plan)
         for number, bound in enumerate(same):
             source = replace(bound.source, target=plan.read.target)
             owned = OwnersData(source, withdrawn, registry=self.under.registry)
@@ -187,9 +210,19 @@ class _Combination:
             f"bind that data too, with --earlier-data; {_OTHER_PEOPLE}",
         )
 
+    def _check_key(self, version: TargetVersion, plan: AnyPlan) -> None:
+        name = capability_of(plan.kind).key_named(plan)
+        if name is None:
+            return
+        try:
+            pseudonym_key(self.under.registry.path, name, is_again=True)
+        except SmaltiError as lacking:
+            problem = f"{self._name(version)} has pseudonyms under the key `{name}`, and {lacking.problem}"
+            raise self._unknown(problem, lacking.way_out) from None
+
     def _name(self, version: TargetVersion) -> str:
         """An earlier release, for its owner; nobody else is told which one it is."""
-        if self.under.request.submitter not in self.under.registry.ownership.full(version.target):
+        if self._is_of_others(version):
             return "an earlier release"
         return f"`{version.target}` version {version.number}"
 
@@ -219,8 +252,26 @@ class _Combination:
             str(self.compiled.plan.write.output),
             problem,
             "a release that keeps every promise together with all earlier ones",
-            f"publish further data at the levels of an earlier release (--recoding-of); {way_out}",
+            "; ".join((*self._kept_levels(), way_out)),
         )
+
+    def _kept_levels(self) -> tuple[str, ...]:
+        """The way out of a further batch; only where an earlier release has levels for this one, too."""
+        plan, request = self.compiled.plan, self.under.request
+        if not self.under.binds_as_owner or request.recoding_of is not None:
+            return ()
+        for version in reversed(self.versions):
+            kind = recorded_kind(version.plan)
+            if kind is not self.capability.kind or self._is_of_others(version):
+                continue
+            recorded = plan_from_json(version.plan)
+            levels = self.capability.published_levels(recorded, version.report)
+            if levels and self.capability.can_have_levels(plan, [column for column, _ in levels]):
+                return (f"publish it at the levels of {self._name(version)} (--recoding-of {version.iri})",)
+        return ()
+
+    def _is_of_others(self, version: TargetVersion) -> bool:
+        return self.under.request.submitter not in self.under.registry.ownership.full(version.target)
 
     def _named(self, release: Weakened) -> str:
         return "this run" if release.number == _THIS_RUN else self._name(self.versions[release.number - 1])

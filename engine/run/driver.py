@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
@@ -20,17 +21,24 @@ from smalti.engine.binding.population import bound_population
 from smalti.engine.binding.run_inputs import Granted, admit, bound, check_unchanged, look_up_input
 from smalti.engine.binding.run_record import RunUnder, new_version
 from smalti.engine.binding.run_request import Outcome, RunRequest
+from smalti.engine.binding.withheld_columns import DeniedOnDataError
 from smalti.engine.losses.charging import composition, refusal
-from smalti.engine.plan.notices import ordered
+from smalti.engine.plan.kinds import holds_beside_others
+from smalti.engine.plan.notices import Notice, ordered
 from smalti.engine.plan.phase import Phase
 from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import publish
 from smalti.engine.registry.registry import Registry
-from smalti.engine.run.combination import Combined, check_combination
+from smalti.engine.run.combination import Combined, check_combination, is_held_together
 from smalti.engine.run.recoding import kept_recoding
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import InternalError
 from smalti.policy.decide.decision import Reason
+
+_ONLY_THE_RUN: Final = (
+    "whether it keeps every promise together with earlier releases about the same people is told by the run"
+    " alone, since it is not drawn for a look"
+)
 
 
 @contextmanager
@@ -115,6 +123,43 @@ def try_production(capability: Capability[P, E], under: RunUnder) -> tuple[P, Pr
         return compiled.plan, produced
 
 
+def check_beside_earlier(capability: Capability[P, E], under: RunUnder, plan: P) -> Notice | None:
+    """Judge a run beside earlier releases about the same people as the run itself does, and record nothing.
+
+    What is drawn at random is not drawn for it.
+
+    Args:
+        capability: of the run.
+        under: the run; its stage is gone afterwards.
+        plan: of the run.
+
+    Returns:
+        That only the run can tell; None: there is nothing more to tell.
+
+    Raises:
+        DeniedOnDataError: the run would be denied.
+        SmaltiError: as `engine.run.run.run`, where the run would be refused.
+    """
+    if holds_beside_others(capability.kind):
+        return None
+    if not capability.gives_content_again(plan):
+        request, spill = under.request, under.stage.spill
+        with compiled_for(capability, request, under.registry, under.backend, under.granted, spill) as (
+            compiled,
+            _,
+        ):
+            is_open = is_held_together(capability, under, compiled)
+        return Notice(_ONLY_THE_RUN, is_of_data=True) if is_open else None
+    with _prepared(capability, under) as (compiled, production):
+        if not is_held_together(capability, under, compiled):
+            return None
+        produced = production.produce()
+        if isinstance(produced, Reason):
+            raise DeniedOnDataError(produced)
+        check_combination(capability, under, compiled, produced)
+        return None
+
+
 @contextmanager
 def _prepared(capability: Capability[P, E], under: RunUnder) -> Iterator[tuple[Compiled[P], Production]]:
     """What is exact, and the way from there to the output."""
@@ -176,12 +221,12 @@ def _recorded(
     check_publication()
     version = publish(registry, under.stage, record)
     if under.request.submitter not in registry.ownership.full(version.target):
-        of_plan = capability.plan_notices(plan)
+        of_plan = ordered((*produced.of_output, *capability.plan_notices(plan)))
         return Outcome(
             under.decision, plan, version, None, of_plan, together, produced.values, guarantee.published
         )
     mixed = notices_of_mixed_cells(compiled.source, plan.used_columns, with_counts=True)
-    notices = ordered((*produced.notices, *mixed))
+    notices = ordered((*produced.of_output, *produced.notices, *mixed))
     return Outcome(
         under.decision,
         plan,

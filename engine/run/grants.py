@@ -1,7 +1,8 @@
 """The decision of a run's request, and the one grant that the run is made under."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from smalti.engine.registry.submitted_policies import resolved
 from smalti.engine.tables.addresses import TableIn
 from smalti.engine.tables.bringing import bound
 from smalti.engine.tables.stores import StoredObject, fetched
-from smalti.errors import PlanError, SmaltiError, UsageError, raise_all
+from smalti.errors import OWNER_CAN, PlanError, SmaltiError, UsageError, for_owner, raise_all
 from smalti.policy.decide.decision import Decision, Grant, Reason, Request
 from smalti.policy.lint.foreign_columns import speaks_of_foreign_columns
 from smalti.policy.model.model import Duty, Permission
@@ -85,6 +86,18 @@ def binds_as_owner(request: RunRequest, registry: Registry) -> bool:
     """Whether the submitter fully owns the target, or nobody is known to own it."""
     is_known = registry.exists and registry.ownership.is_known(request.target)
     return not is_known or request.submitter in registry.ownership.full(request.target)
+
+
+@contextmanager
+def in_words_for(request: RunRequest, registry: Registry) -> Iterator[None]:
+    """Say a refusal in the owner's words, with figures, where the submitter is the owner of the data."""
+    try:
+        yield
+    except SmaltiError as refused:
+        told = for_owner(refused)
+        if told is refused or not binds_as_owner(request, registry):
+            raise
+        raise told from None
 
 
 def resolved_request(request: RunRequest, registry: Registry) -> RunRequest:
@@ -204,7 +217,7 @@ def _granted(request: RunRequest, decision: Decision) -> Granted:
                 str(permission.where),
                 f"`{permission.uid}` permits the run, but does not say how to transform `{request.target}`",
                 "an action `odrl:anonymize` or `smalti:train` with refinements, and an output",
-                "name a rule that has them with --rule, or ask the data's owner for one",
+                f"name a rule that has them with --rule, or {OWNER_CAN} state them",
             )
         )
     problems += [
@@ -212,7 +225,7 @@ def _granted(request: RunRequest, decision: Decision) -> Granted:
             str(duty.where),
             f"`{permission.uid}` requires `{duty.action}` (`{duty.uid}`), which this run does not do",
             "duties that the run's plan contains: to anonymize the target in the same way",
-            "fulfil the duty separately and say so, or ask the data's owner",
+            f"fulfil the duty separately and say so, or {OWNER_CAN} leave it out of the policy",
         )
         for duty in grant.obligations
         if not _is_contained(duty, grant, request.target)

@@ -11,7 +11,8 @@ from smalti.engine.binding.capability import Compiled, capability_of
 from smalti.engine.binding.mixed_cells import notices_of_mixed_cells
 from smalti.engine.binding.prohibitions_below import forbidden_below
 from smalti.engine.binding.run_inputs import Granted, RunInput, admit, granted_by, without_tables
-from smalti.engine.binding.run_request import Planned, RunRequest
+from smalti.engine.binding.run_record import RunUnder
+from smalti.engine.binding.run_request import Planned, RunRequest, Watch
 from smalti.engine.binding.withheld_columns import (
     DeclaresMoreError,
     DeniedOnDataError,
@@ -26,9 +27,9 @@ from smalti.engine.plan.kinds import granted_kind
 from smalti.engine.plan.known_columns import KnownColumns
 from smalti.engine.plan.notices import Notice, ordered
 from smalti.engine.registry.authority import deny_afterwards
-from smalti.engine.registry.commit import scratch
+from smalti.engine.registry.commit import scratch, scratch_stage
 from smalti.engine.registry.registry import Registry
-from smalti.engine.run.driver import compiled_for
+from smalti.engine.run.driver import check_beside_earlier, compiled_for
 from smalti.engine.run.grants import (
     binds_as_owner,
     check_output,
@@ -36,41 +37,89 @@ from smalti.engine.run.grants import (
     check_target,
     decided,
     described_columns,
+    in_words_for,
     resolved_request,
 )
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.secret import pseudonym_key
-from smalti.errors import SmaltiError, UsageError, only_ours
-from smalti.policy.decide.decision import Decision, Grant
+from smalti.errors import BackendError, InternalError, SmaltiError, UsageError, for_owner, only_ours
+from smalti.policy.decide.decision import Decision, Grant, Reason
 from smalti.policy.model.column_iris import is_column_of, normalised_column
 from smalti.policy.model.model import ConflictStrategy
 
 
 @only_ours()
-def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
+def plan(
+    request: RunRequest, registry: Registry, backend: Backend, *, beside_earlier: bool = False
+) -> Planned:
     """Decide and compile, and write nothing but private scratch that is gone afterwards.
+
+    Args:
+        request: with its party.
+        registry: what is known.
+        backend: where rows are staged.
+        beside_earlier: where there are earlier releases about the same people, carry the run out up to its
+            verified output too, and say whether it would be refused beside them.
 
     Raises:
         SmaltiError: as `run.run`, as far as it gets.
     """
     request = resolved_request(request, registry)
     columns = described_columns(request)
-    try:
-        planned = _planned(request, registry, backend, columns)
-    except DeclaresMoreError as more:
-        columns = more.columns
-        planned = _planned(request, registry, backend, columns)
+    with in_words_for(request, registry):
+        try:
+            planned = _planned(request, registry, backend, columns, beside_earlier=beside_earlier)
+        except DeclaresMoreError as more:
+            columns = more.columns
+            planned = _planned(request, registry, backend, columns, beside_earlier=beside_earlier)
     if planned.plan is None:
         return planned
     notices = ordered((*planned.notices, *notices_below(request, registry, columns)))
     return replace(planned, notices=notices)
 
 
-def _planned(request: RunRequest, registry: Registry, backend: Backend, columns: KnownColumns) -> Planned:
+def _planned(
+    request: RunRequest,
+    registry: Registry,
+    backend: Backend,
+    columns: KnownColumns,
+    *,
+    beside_earlier: bool,
+) -> Planned:
     decision, granted = decided(request, registry, columns)
     if granted is None:
         return Planned(decision, None)
-    return planned_under(request, registry, backend, decision, granted)
+    planned = planned_under(request, registry, backend, decision, granted)
+    if not beside_earlier or planned.plan is None or planned.obstacle is not None:
+        return planned
+    return _beside_earlier(planned, request, registry, backend, decision, granted)
+
+
+def _beside_earlier(
+    planned: Planned,
+    request: RunRequest,
+    registry: Registry,
+    backend: Backend,
+    decision: Decision,
+    granted: Granted,
+) -> Planned:
+    """The plan, with what would stop its run beside earlier releases about the same people."""
+    plan = planned.plan
+    if plan is None:
+        return planned
+    capability = capability_of(granted_kind(granted.permission))
+    is_owner = binds_as_owner(request, registry)
+    with scratch_stage(request.workspace) as stage:
+        under = RunUnder(request, registry, backend, decision, granted, stage, Watch(), is_owner)
+        try:
+            notice = check_beside_earlier(capability, under, plan)
+        except DeniedOnDataError as denied:
+            return planned.stopped_by(denied.reason)
+        except (BackendError, InternalError):
+            raise
+        except SmaltiError as refused:
+            return planned.stopped_by(for_owner(refused) if is_owner else refused)
+    return planned if notice is None else replace(planned, notices=ordered((*planned.notices, notice)))
 
 
 def planned_under(
@@ -132,7 +181,7 @@ def plan_undecided(
     planned = _plan(request, registry, backend, granted)
     if planned.plan is None or planned.obstacle is not None or under is not None:
         return planned
-    return replace(planned, obstacle=_lacks_key(registry, planned.plan))
+    return planned.stopped_by(_lacks_key(registry, planned.plan))
 
 
 @only_ours()
@@ -157,7 +206,7 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Gr
         plan, run_input, source = compiled.plan, compiled.run_input, compiled.source
         notices = _missing_columns(run_input)
         denied = refusal(plan, table.contents.header, run_input.withheld)
-        obstacle = None if denied is None else denied.text
+        obstacle: Reason | SmaltiError | None = denied
         if request.party is not None:
             check_binding(registry, source, table.contents, plan, request.submitter)
             check_withheld(replace(run_input.withheld, lacking=()), table.contents.header, plan)
@@ -171,8 +220,8 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Gr
             notices += notices_of_mixed_cells(source, plan.used_columns, with_counts=True)
         notices = ordered((*capability.notices(compiled, table, with_counts=with_counts), *notices))
         if capability.loss(plan) is None:
-            return Planned(None, plan, notices, None, obstacle)
-        return _with_loss(request, registry, granted, Planned(None, plan, notices, None, obstacle))
+            return Planned(None, plan, notices).stopped_by(obstacle)
+        return _with_loss(request, registry, granted, Planned(None, plan, notices).stopped_by(obstacle))
 
 
 def _with_loss(request: RunRequest, registry: Registry, granted: Granted, planned: Planned) -> Planned:
@@ -185,7 +234,7 @@ def _with_loss(request: RunRequest, registry: Registry, granted: Granted, planne
     if reason is None:
         return replace(planned, composition=together)
     notices = ordered((*planned.notices, Notice(reason.text, is_of_data=True)))
-    return replace(planned, notices=notices, composition=together, obstacle=reason.text)
+    return replace(planned, notices=notices, composition=together).stopped_by(reason)
 
 
 def _obstacle(
@@ -194,19 +243,19 @@ def _obstacle(
     compiled: Compiled[AnyPlan],
     table: StagedTable,
     granted: Granted,
-) -> str | None:
+) -> Reason | SmaltiError | None:
     """The obstacle that would stop a run before it counts."""
     try:
         check_output(request, registry, granted)
         admit(request, registry, compiled.run_input, compiled.source, table, compiled.plan)
     except DeniedOnDataError as denied:
-        return denied.reason.text
+        return denied.reason
     except SmaltiError as refused:
-        return str(refused)
+        return refused
     return _lacks_key(registry, compiled.plan)
 
 
-def _lacks_key(registry: Registry, plan: AnyPlan) -> str | None:
+def _lacks_key(registry: Registry, plan: AnyPlan) -> SmaltiError | None:
     """Why the key of pseudonyms that a run takes cannot be had here; None: it can, or it takes none."""
     name = capability_of(plan.kind).key_named(plan)
     if name is None:
@@ -214,7 +263,7 @@ def _lacks_key(registry: Registry, plan: AnyPlan) -> str | None:
     try:
         pseudonym_key(registry.path, name)
     except SmaltiError as refused:
-        return str(refused)
+        return refused
     return None
 
 

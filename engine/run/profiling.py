@@ -107,12 +107,28 @@ def profiled(data: Location, nulls: Sequence[str] = (), *, has_header: bool = Fa
         has_header: whether the first record of a CSV file is said to name its columns.
 
     Raises:
-        UsageError: there is no such data, it stands in a store, or `nulls` contradict a description.
+        UsageError: there is no such data, it stands in a store, or `nulls` are said beside a description.
         DataError: it cannot be read, or seems to have no header.
         BackendError: the machine, or a server.
     """
     with looked_at(data, nulls, has_header=has_header) as table:
+        check_nulls_are_written(table.profile)
         return table.profile
+
+
+def check_nulls_are_written(profile: Profile) -> None:
+    """Refuse texts for missing values that a policy would be begun with, and a description does not state.
+
+    Raises:
+        UsageError: there are some, and a description that nothing is written into.
+    """
+    if profile.nulls and profile.description:
+        raise UsageError(
+            "missing values (--null)",
+            f"`{profile.description}` describes the data already",
+            "no --null",
+            "write `null` into that description",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +158,7 @@ def looked_at(
 
     Args:
         data: as of `profiled`.
-        nulls: as of `profiled`.
+        nulls: the texts that say that there is no value, beside those that a description states.
         has_header: as of `profiled`.
         check: called with the names of the columns and the description, before values are looked at.
 
@@ -195,12 +211,7 @@ def _described(source: Source, nulls: Sequence[str], *, has_header: bool) -> tup
     """A source as its description says it is, or as it seems to be, without datatypes."""
     if source.description.source:
         if nulls:
-            raise UsageError(
-                "missing values (--null)",
-                f"`{source.description.source}` describes the data already",
-                "no --null",
-                "write `null` into that description",
-            )
+            return replace(source, description=source.description.with_nulls(nulls)), None
         return source, None
     proposal = None
     if source.format is OutputFormat.CSV and source.foreign in (None, Foreign.CSV):

@@ -27,6 +27,7 @@ from smalti.engine.run.output_folder import OutputFolder, opened_folder
 from smalti.engine.tables.addresses import Location
 from smalti.engine.tables.bringing import brought
 from smalti.engine.tables.parts import CERTIFICATE_NAME
+from smalti.engine.tables.secret import pseudonym_key
 from smalti.engine.verify.verifier import PublishedCheck
 from smalti.errors import DataError, GuaranteeError, UsageError, only_ours
 from smalti.policy.decide.names import iri
@@ -204,7 +205,9 @@ def repeat(
 
     Raises:
         GuaranteeError: as `recheck`, or the plan gives other content on this data.
-        UsageError: the registry does not know the output, so that there is no plan.
+        UsageError: the registry does not know the output, so that there is no plan; or the key of its
+            pseudonyms is not there.
+        RegistryError: that key is too short, or others can read it.
         DataError: the data cannot be read as the plan says.
     """
     seen = recheck(registry, folder, workspace)
@@ -230,6 +233,9 @@ def repeat(
             f"the data of `{others[0]}`" if others else "no population",
             "bind it with --population" if others else "leave it out",
         )
+    key = capability.key_named(plan)
+    if key is not None:
+        pseudonym_key(registry.path, key, is_again=True)
     with scratch(workspace) as place:
         source = brought(plan.read.target, data, place / "input")
         withdrawn = registry.withdrawals.before(seen.version, plan.read.target)
@@ -246,7 +252,8 @@ def repeat(
             str(folder),
             "the recorded plan produces other content from this data",
             "the data that the output was made from",
-            "bind that data, with its description, as it was",
+            "bind that data, with its description, as it was"
+            + (f", and bring back the key `{key}` that its pseudonyms were made with" if key else ""),
         )
     return replace(seen, is_repeated=True)
 

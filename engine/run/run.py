@@ -34,6 +34,7 @@ from smalti.engine.run.grants import (
     check_output,
     decided,
     described_columns,
+    in_words_for,
     resolved_request,
 )
 from smalti.engine.run.plans import notices_below
@@ -66,7 +67,8 @@ def run(
     """
     watch = watch or Watch()
     try:
-        outcome = _decided_and_run(request, out, registry, backend, watch)
+        with in_words_for(request, registry):
+            outcome = _decided_and_run(request, out, registry, backend, watch)
     except SmaltiError as refused:
         _LOG.warning("run refused: %s", type(refused).__name__)
         raise

@@ -29,9 +29,15 @@ from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import scratch_stage
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.driver import try_production
-from smalti.engine.run.grants import binds_as_owner, decided, described_columns, resolved_request
+from smalti.engine.run.grants import (
+    binds_as_owner,
+    decided,
+    described_columns,
+    in_words_for,
+    resolved_request,
+)
 from smalti.engine.run.plans import planned_under
-from smalti.errors import GuaranteeError, InternalError, PlanError, UsageError, only_ours
+from smalti.errors import GuaranteeError, InternalError, PlanError, UsageError, for_owner, only_ours
 from smalti.policy.decide.decision import Decision, Reason
 from smalti.policy.findings.html import table
 
@@ -107,6 +113,8 @@ class Trial:
     expected_errors: tuple[str, ...] = ()
     """What the noise of a run would do, where nothing was carried out."""
     obstacle: str | None = None
+    exit_code: int = 0
+    """As `Planned.exit_code`."""
     """Why a run would be denied or refused, where nothing was carried out."""
 
     @property
@@ -162,10 +170,11 @@ def try_out(
         request, options=replace(request.options, output_format=OutputFormat.CSV, rows_per_part=None)
     )
     columns = described_columns(request)
-    try:
-        return _tried_out(request, registry, backend, vary, columns, rows)
-    except DeclaresMoreError as more:
-        return _tried_out(request, registry, backend, vary, more.columns, rows)
+    with in_words_for(request, registry):
+        try:
+            return _tried_out(request, registry, backend, vary, columns, rows)
+        except DeclaresMoreError as more:
+            return _tried_out(request, registry, backend, vary, more.columns, rows)
 
 
 def check_owner(request: RunRequest, registry: Registry, what: str) -> None:
@@ -207,8 +216,6 @@ def _tried_out(
     attempt = _Attempt(request, registry, backend, decision, capability, rows)
     try:
         tried, notices = attempt.result(granted)
-    except GuaranteeError as refused:
-        raise for_owner(refused) from None
     except DeniedOnDataError as refused:
         return Trial(decision=deny_afterwards(registry, decision, refused.reason))
     variations = tuple(attempt.variation(granted, varied) for varied in vary)
@@ -245,6 +252,7 @@ def _only_planned(
         not_run=not_run,
         expected_errors=capability.expected_errors(planned.plan),
         obstacle=planned.obstacle,
+        exit_code=planned.exit_code,
     )
 
 
@@ -283,20 +291,11 @@ class _Attempt:
             other = self.capability.varied(granted.permission, varied.word, varied.number)
             tried, _ = self.result(replace(granted, permission=other))
         except (PlanError, GuaranteeError) as refused:
-            problem = for_owner(refused).problem if isinstance(refused, GuaranteeError) else refused.problem
+            problem = for_owner(refused).problem
             return Variation(varied, None, problem)
         except DeniedOnDataError as denied:
             return Variation(varied, None, denied.reason.text)
         return Variation(varied, tried)
-
-
-def for_owner(refused: GuaranteeError) -> GuaranteeError:
-    """A refusal with the best that the data can meet, where that is known: a try is for its owner."""
-    if not refused.attainable:
-        return refused
-    best = "; ".join(refused.attainable)
-    problem = f"{refused.problem}: that has {best}"
-    return GuaranteeError(refused.where, problem, "bounds that the data can meet", "lower them")
 
 
 # --- What is kept of an output

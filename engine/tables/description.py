@@ -8,10 +8,12 @@ column's time zone, and what is public of values and contributions. Notes for pe
 what is published.
 """
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
+from typing import Self
 
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.plan import OutputFormat
@@ -83,6 +85,12 @@ class Description:
             if column.name == name:
                 return column
         return ColumnDescription(name, None, None, None, nulls=self.nulls)
+
+    def with_nulls(self, texts: Collection[str]) -> Self:
+        """The same, where these texts say in each column, too, that there is no value."""
+        more = frozenset(texts) - {""}
+        columns = tuple(replace(column, nulls=column.nulls | more) for column in self.columns)
+        return replace(self, columns=columns, nulls=self.nulls | more)
 
     @property
     def is_canonical(self) -> bool:

@@ -24,6 +24,7 @@ ENVIRONMENT_OF_KEYS: Final = "SMALTI_PSEUDONYM_KEY_"
 _OF_REGISTRY: Final = "the registry's secret"
 _OF_PSEUDONYMS: Final = "the key of pseudonyms"
 _LEAST_BYTES: Final = 32
+_LONGER: Final = "use a longer one, for example from `openssl rand -hex 32`"
 
 
 def secret_path(registry: Path) -> Path:
@@ -68,7 +69,7 @@ def load_secret(registry: Path | None) -> bytes:
         ) from None
 
 
-def pseudonym_key(registry: Path | None, name: str) -> bytes:
+def pseudonym_key(registry: Path | None, name: str, *, is_again: bool = False) -> bytes:
     """The key of pseudonyms of that name; it is never recorded, and stands in no message.
 
     The environment comes first: `SMALTI_PSEUDONYM_KEY_` and the name in capitals, with `_` for each `.` and
@@ -77,6 +78,7 @@ def pseudonym_key(registry: Path | None, name: str) -> bytes:
     Args:
         registry: the registry's file, or None where it has none (a database server).
         name: as policies state it.
+        is_again: for pseudonyms that were made before, which no other key makes.
 
     Raises:
         UsageError: there is none.
@@ -84,12 +86,14 @@ def pseudonym_key(registry: Path | None, name: str) -> bytes:
     """
     variable = _variable(name)
     key = os.environ.get(variable)
+    before = f"bring back the key that the pseudonyms were made with, as that file or as {variable}"
+    way_out = before if is_again else _LONGER
     if key:
-        return _long_enough(key.encode(), variable, _OF_PSEUDONYMS)
+        return _long_enough(key.encode(), variable, _OF_PSEUDONYMS, way_out)
     path = None if registry is None else pseudonym_key_path(registry, name)
     try:
         if path is not None and path.exists():
-            return _read(path, _OF_PSEUDONYMS)
+            return _read(path, _OF_PSEUDONYMS, way_out)
     except OSError as error:
         raise RegistryError(
             str(path),
@@ -100,7 +104,9 @@ def pseudonym_key(registry: Path | None, name: str) -> bytes:
         f"pseudonym key `{name}`",
         "there is no key of this name",
         f"a key beside the registry, or {variable} in the environment",
-        f"make one with `smalti keys pseudonym {name}`; with another key, pseudonyms are others",
+        f"{before}; another key gives other pseudonyms"
+        if is_again
+        else f"make one with `smalti keys pseudonym {name}`; with another key, pseudonyms are others",
     )
 
 
@@ -200,7 +206,7 @@ def _make(path: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _read(path: Path, what: str = _OF_REGISTRY) -> bytes:
+def _read(path: Path, what: str = _OF_REGISTRY, way_out: str = _LONGER) -> bytes:
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise RegistryError(
             str(path),
@@ -208,15 +214,15 @@ def _read(path: Path, what: str = _OF_REGISTRY) -> bytes:
             "a file that only its owner may read",
             f"run `chmod 600 {path.name}`, and treat what was made with it as disclosed",
         )
-    return _long_enough(path.read_bytes().strip(), str(path), what)
+    return _long_enough(path.read_bytes().strip(), str(path), what, way_out)
 
 
-def _long_enough(secret: bytes, where: str, what: str = _OF_REGISTRY) -> bytes:
+def _long_enough(secret: bytes, where: str, what: str = _OF_REGISTRY, way_out: str = _LONGER) -> bytes:
     if len(secret) < _LEAST_BYTES:
         raise RegistryError(
             where,
             f"{what} is too short",
             f"at least {_LEAST_BYTES} bytes",
-            "use a longer one, for example from `openssl rand -hex 32`",
+            way_out,
         )
     return secret

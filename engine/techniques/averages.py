@@ -12,7 +12,7 @@ from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.techniques.grouped_values import as_grouped
 from smalti.engine.techniques.mechanisms import Recoding, codebook_of
 from smalti.engine.techniques.values import numbers_by_value
-from smalti.errors import InternalError, PlanError
+from smalti.errors import OWNER_CAN, InternalError, PlanError
 from smalti.transforms.masking.averaging import averaged
 from smalti.transforms.problem import (
     MISSING,
@@ -44,11 +44,19 @@ def averages(node: Averaged, plan: PlanOfColumns, table: StagedTable, hierarchie
         people = numbers_by_value(plan.column(name), respondents)
     labels = averaged(book.attribute, book.texts, of_code[values.codes], people, rows, node.k)
     if labels is None:
-        raise PlanError(
-            f"column `{node.column}`",
-            "fewer respondents than k have a value in it",
-            "at least k respondents with a value",
-            "ask the data's owner, who can bind more data or offer a policy with a smaller k",
-        )
+        has_value = of_code[values.codes] != MISSING
+        raise _too_few(node, rows[has_value].sum() if people is None else len(np.unique(people[has_value])))
     of_text = labels.take(pa.array(book.codes - 1))
     return lambda occurring: of_text.take(pc.index_in(occurring.cast(texts.type), texts))
+
+
+def _too_few(node: Averaged, respondents: int) -> PlanError:
+    """The refusal of a column; how many respondents have a value in it is for the owner."""
+    refusal = PlanError(
+        f"column `{node.column}`",
+        f"fewer respondents than k = {node.k} have a value in it, even with everything in one group",
+        "at least k respondents with a value",
+        f"{OWNER_CAN} bind more data or offer a policy with a smaller k",
+    )
+    refusal.attainable = (f"{respondents} respondents",)
+    return refusal

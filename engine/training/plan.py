@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import ClassVar, Self, TypeAlias
 
 from smalti.engine.plan.html import ShownInNotebooks
+from smalti.engine.plan.input_facts import InputFacts
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.nodes import Steps, node_of
@@ -199,7 +200,7 @@ class TrainingPlan(ShownInNotebooks):
         return columns_of_respondent(self.read.respondent) | (read - frozenset(self.select.dropped))
 
     @property
-    def input_facts(self) -> frozenset[object]:
+    def input_facts(self) -> InputFacts:
         """What is public of a column is the owner's word, too."""
         return frozenset({self.kind, *self.read.columns, *self.train.features, self.train.label})
 

@@ -363,6 +363,7 @@ def plan(
     *,
     data: Mapping[str, AnyPath | ArrowStream],
     party: str | None = None,
+    beside_earlier: bool = False,
     **choices: Unpack[Choices],
 ) -> Planned:
     """Plan what a policy would do to data; write nothing.
@@ -374,6 +375,9 @@ def plan(
             `#` and the name of a sheet or table behind it; with the URI of any of these in a store, or of
             a table of PostgreSQL; or with a data frame of pandas, Polars or Arrow.
         party: who would ask, an IRI that is trusted. Without it nothing is decided.
+        beside_earlier: with a party, hold the run together with earlier releases about the same people too,
+            as the run does: it is carried out up to its verified output then, where there are any.
+            `Planned.obstacle` says whether it would be refused.
         **choices: see `Choices`.
 
     Returns:
@@ -387,7 +391,7 @@ def plan(
     with using(choices.get("registry", DEFAULT_REGISTRY)) as opened:
         if party is None:
             return plans.plan_undecided(wanted, opened, backend)
-        return plans.plan(wanted, opened, backend)
+        return plans.plan(wanted, opened, backend, beside_earlier=beside_earlier)
 
 
 @public

@@ -32,6 +32,8 @@ class SmaltiError(Exception):
     """
 
     exit_code = 1
+    attainable: tuple[str, ...] = ()
+    """For the data's owner alone, and no part of the message: the best that the data can meet."""
 
     def __init__(self, where: str, problem: str, expected: str = "", way_out: str = "") -> None:
         super().__init__(where, problem, expected, way_out)
@@ -56,9 +58,6 @@ class PlanError(SmaltiError):
 
 class GuaranteeError(SmaltiError):
     """A promise that this data cannot meet, or that an output does not meet."""
-
-    attainable: tuple[str, ...] = ()
-    """For the data's owner alone, and no part of the message: the best that the data can meet."""
 
 
 class DataError(SmaltiError):
@@ -217,6 +216,26 @@ class ProblemsError(SmaltiError):
 
     def __str__(self) -> str:
         return "\n".join(str(problem) for problem in self.problems)
+
+
+OWNER_CAN: Final = "ask the data's owner, who can"
+"""How a way out begins that is the owner's; for the owner it is said without these words."""
+
+
+def for_owner(refused: SmaltiError) -> SmaltiError:
+    """A refusal in words for the data's owner: with the best that the data can meet, where that is known.
+
+    Args:
+        refused: is returned as it is, where there is nothing else to say to the owner.
+    """
+    if isinstance(refused, ProblemsError):
+        told = tuple(map(for_owner, refused.problems))
+        return refused if told == refused.problems else ProblemsError(told)
+    if not refused.attainable and OWNER_CAN not in refused.way_out:
+        return refused
+    best = f": that has {'; '.join(refused.attainable)}" if refused.attainable else ""
+    way_out = refused.way_out.replace(f"{OWNER_CAN} ", "")
+    return type(refused)(refused.where, f"{refused.problem}{best}", refused.expected, way_out)
 
 
 def raise_all(problems: list[SmaltiError]) -> None:

@@ -77,12 +77,14 @@ def assess(data: str, **options: Any) -> int:
 
 
 def _begin(assessment: "Assessment", data: str, options: dict[str, Any], *, is_shown: bool) -> None:
+    from smalti.engine.run.profiling import check_nulls_are_written
     from smalti.scaffolding import name_of, scaffold
     from smalti.show.scaffold import show_scaffold
     from smalti.show.terminal import console
     from smalti.starting import parties_of
 
     profile, parties = assessment.profile, parties_of(None, None, None, None)
+    check_nulls_are_written(profile)
     result = scaffold(profile, name_of(profile), _roles(assessment, options), parties, None)
     if is_shown:
         show_scaffold(console(), result, data)
@@ -109,7 +111,8 @@ def _show_next(assessment: "Assessment", data: str, options: dict[str, Any]) -> 
     words = ["smalti", "init", data, *(["--one-row-each"] if options["one_row_each"] else [])]
     for option, name in roles.named():
         words += [option, name]
-    for text in options["null"]:
+    described = assessment.profile.description
+    for text in () if described else options["null"]:
         words += ["--null", text]
     out = console()
     out.print(Text("next", style=LABEL))
@@ -121,5 +124,7 @@ def _show_next(assessment: "Assessment", data: str, options: dict[str, Any]) -> 
     if keys:
         bullet(out, f"The person may be the one in {' or '.join(keys)}: say --respondent COLUMN, or"
                     " --one-row-each.")  # fmt: skip
+    if options["null"] and described:
+        bullet(out, f"Write the texts of --null into `{described}` as `null`: runs go by what it states.")
     bullet(out, "Then begin a policy, which says how many people have to look alike:")
     out.print(Text(f"  {shlex.join(words)}"))

@@ -143,7 +143,7 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
 
     shown_as, verbose = options.pop("shown_as"), options.pop("verbose")
     document, bound = loaded(policy, options)
-    planned = api.plan(document, **bound)
+    planned = api.plan(document, beside_earlier=is_dry_run, **bound)
     if planned.plan is None:
         _show_denial(planned.decision, shown_as)
         return FINDINGS
@@ -151,7 +151,7 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
     if planned.obstacle is None:
         return 0
     click.echo(f"the run would stop: {planned.obstacle}", err=True)
-    return FINDINGS if is_dry_run else 0
+    return planned.exit_code if is_dry_run else 0
 
 
 def loaded(policy: str, options: dict[str, Any]) -> tuple["PolicyDocument", dict[str, Any]]:
@@ -201,7 +201,9 @@ def _named_by(document: "PolicyDocument", data: Mapping[str, str]) -> Mapping[st
               help="For the owner of the data: put the policy in the place of the one in force under its"
               " uid, and move the version in the output folder beside; it stays on record.")  # fmt: skip
 @click.option(
-    "--dry-run", is_flag=True, help="Decide and plan, and show what would stop the run; write nothing."
+    "--dry-run",
+    is_flag=True,
+    help="Decide and plan, and show what would stop the run, also beside earlier releases; write nothing.",
 )
 @click.option("--page", metavar="FILE", type=PLACE,
               help="Write the owner's report, with attacks on the output, as a page of HTML to a new file"

@@ -56,7 +56,7 @@ def try_(policy: str, **options: Any) -> int:
         click.echo(as_json(trial_json(trial)), nl=False)
     else:
         show_trial(console(), trial, in_full=verbose)
-    return 0 if trial.decision.is_permitted and trial.obstacle is None else FINDINGS
+    return trial.exit_code if trial.decision.is_permitted else FINDINGS
 
 
 def _shown_values() -> Callable[[str, Sequence[str]], None]:

@@ -190,6 +190,16 @@ def test_a_run_may_ask_for_a_smaller_sample_only(tmp_path: Path) -> None:
     assert smalti.plan(plain, **asked(tmp_path), parameters=["k=5"]).plan is None
 
 
+def test_a_sample_of_nobody_says_so(tmp_path: Path) -> None:
+    sample = [WHO, RELEASED, algorithm("sampling"), word("samplingRate", 0.000000001, "lteq")]
+    for name, more in (("out", {}), ("theirs", {"owner": None, "replace": False})):
+        outcome = run(tmp_path, sample, name, **more)
+        assert outcome.version is not None
+        assert published(tmp_path, name) == []
+        assert "the output has no rows: nobody was drawn" in outcome.warnings[0]
+    assert verify(tmp_path).version is not None
+
+
 # --- Pseudonyms
 
 
@@ -205,7 +215,12 @@ def test_pseudonyms_are_linkable_under_one_key_and_others_under_another(
     monkeypatch.setenv("SMALTI_PSEUDONYM_KEY_PEOPLE", "another key of thirty-two bytes...")
     assert run(tmp_path, wanted, "rotated").version is not None
     assert not one & {row["who"] for row in published(tmp_path, "rotated")}
-    with pytest.raises(GuaranteeError):
+    with pytest.raises(GuaranteeError, match="bring back the key `people`"):
+        verify(tmp_path, data=tmp_path / "people.csv")
+    monkeypatch.delenv("SMALTI_PSEUDONYM_KEY_PEOPLE")
+    place = tmp_path / "r.sqlite.pseudonyms.people"
+    place.rename(tmp_path / "pseudonyms-elsewhere")
+    with pytest.raises(UsageError, match="Bring back the key that the pseudonyms were made with"):
         verify(tmp_path, data=tmp_path / "people.csv")
     kept = [path for path in tmp_path.rglob("*") if path.is_file() and "pseudonyms" not in path.name]
     for secret in (KEY, b"another key of thirty-two bytes..."):
@@ -227,8 +242,10 @@ def test_keys_that_cannot_be_used_end_the_run(tmp_path: Path, key: str | None, p
     for asker in (USER, None):  # before any run, whether or not it is decided
         planned = smalti.plan(tmp_path / "policy.jsonld", **asked(tmp_path) | {"party": asker})
         assert problem in (planned.obstacle or "")
+        assert planned.exit_code == (2 if key is None else 3)
     with pytest.raises(SmaltiError, match=problem) as caught:
         run(tmp_path, wanted)
+    assert caught.value.exit_code == planned.exit_code
     assert KEY.decode() not in str(caught.value)
     assert not (tmp_path / "out").exists()
     assert smalti.Registry.open(tmp_path / "r.sqlite").versions(OUTPUT) == ()
@@ -440,6 +457,10 @@ def test_bad_input_ends_without_output_or_target(tmp_path: Path, name: str) -> N
     with pytest.raises(SmaltiError) as caught:
         run(tmp_path, refinements)
     assert problem in str(caught.value)
+    assert "sk the data's owner" not in str(caught.value), "who runs it is the owner"
+    if problem == "fewer respondents than k":
+        assert "k = 16" in str(caught.value)
+        assert "that has 15 respondents" in str(caught.value)
     assert not any(value in str(caught.value) for row in ROWS for value in (row[3], row[4]))
     assert not (tmp_path / "out").exists()
     assert smalti.Registry.open(tmp_path / "r.sqlite").versions(OUTPUT) == ()

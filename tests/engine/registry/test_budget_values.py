@@ -97,7 +97,9 @@ def test_a_ceiling_is_the_least_that_must_hold(
 def test_without_a_ceiling_of_epsilon_nothing_is_released(constraints: list[dict[str, Any]]) -> None:
     found = permission(*constraints)
     assert ceiling_of(found) is None
-    with pytest.raises(PlanError, match=r"p\.jsonld:.*states no budget.*Ask the data's owner to state it"):
+    with pytest.raises(
+        PlanError, match=r"p\.jsonld:.*states no budget.*Ask the data's owner, who can state it"
+    ):
         declared_ceiling(found)
 
 

@@ -181,6 +181,52 @@ def test_somebody_elses_input_cannot_be_relabelled(owned: tuple[Path, Path]) -> 
         run(relabelled, data, "again", "http://example.com/New", owner=STRANGER)
 
 
+# --- What nothing describes follows from the values
+
+
+def second_policy(folder: Path) -> Path:
+    """Another policy of the owner in force; it infers a datatype that the one of `aged` does not."""
+    policy = small_policy(
+        folder,
+        file="second.jsonld",
+        uid="http://example.com/policy/second",
+        rule={"uid": "http://example.com/policy/second/1", "output": "http://example.com/second"},
+    )
+    Registry.open(folder / "smalti.sqlite").add_policy(policy.read_bytes(), "second", IRI(OWNER))
+    return policy
+
+
+def aged(folder: Path, datatypes: dict[str, str] | None = None) -> Path:
+    """Data that its owner ran a first policy on, which makes classes of cities alone."""
+    rows = [
+        [f"p{n}", str(30 + n % 3), ("Rome", "Oslo")[n % 2], ("flu", "gout")[n // 6 % 2]] for n in range(24)
+    ]
+    data = small_table(folder, rows, datatypes=datatypes)
+    cities = ("isAllOf", [{"@id": f"{CUSTOMER}/city"}])
+    assert run(small_policy(folder, **{"quasi-identifier": cities}), data, "first").version is not None
+    return data
+
+
+def test_a_second_policy_infers_what_the_first_one_did_not_look_at(tmp_path: Path) -> None:
+    data = aged(tmp_path)
+    second = second_policy(tmp_path)
+    outcome = run(second, data, "second", owner=None)
+    assert outcome.version is not None
+    assert run(tmp_path / "policy.jsonld", data, "again", owner=None).version is not None
+
+
+@pytest.mark.parametrize("is_owners", [True, False], ids=["owner's", "stranger's"])
+def test_whoever_asks_leaves_a_description_as_it_was(tmp_path: Path, is_owners: bool) -> None:
+    data = aged(tmp_path, {"age": "string"} if is_owners else None)
+    second = second_policy(tmp_path)
+    if is_owners:
+        data.with_name("people.csv-metadata.json").unlink()
+    else:
+        describe(data, HEADER, None, {"age": "string"})
+    with pytest.raises(UsageError, match="must not bind other data to it"):
+        run(second, data, "second", owner=None)
+
+
 # --- An output is the one that was registered
 
 

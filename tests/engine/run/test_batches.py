@@ -88,8 +88,12 @@ def test_enough_people_may_join_a_class_and_one_may_not(begun: Path) -> None:
     one = [*FIRST, ("p", "10045")]
     stays(begun, one)
     before = listing(begun)
+    anew = run(begun, "second", *TOGETHER[len(LEVELS) :])
+    assert anew.code == 1
+    assert f"Publish it at the levels of `{LEVELS[1]}` version 1 (--recoding-of " in anew.message
     refused = run(begun, "second", *TOGETHER)
     assert refused.code == 1
+    assert "--recoding-of" not in refused.message
     assert "in this run, an equivalence class has too few respondents" in refused.message
     assert "1 respondent, in record 7 of `stays.csv`" in refused.message
     assert listing(begun) == before

@@ -77,6 +77,12 @@ def test_the_release_that_singles_out_four_people_is_refused(released: Path, tmp
     tried = run(released, second, command="try")
     assert tried.code == 1
     assert REFUSED in tried.message
+    dry = run(released, second, "--dry-run")
+    assert dry.code == 1
+    assert "the run would stop" in dry.err
+    assert "4 respondents, in records 3, 4, 5, 6" in " ".join(dry.err.split())
+    assert "--recoding-of" not in refused.message + dry.err, "no earlier release has levels for it"
+    assert listing(released) == before
 
 
 def test_who_does_not_own_the_data_learns_that_it_is_so_and_no_more(tmp_path: Path) -> None:
@@ -94,6 +100,10 @@ def test_who_does_not_own_the_data_learns_that_it_is_so_and_no_more(tmp_path: Pa
     assert REFUSED in refused.message, refused
     assert "by-age" not in refused.message
     assert "respondents, in" not in refused.message
+    dry = run(tmp_path, second, "--dry-run", owner=None)
+    assert dry.code == 1
+    assert REFUSED in dry.err
+    assert "by-age" not in dry.err
     with patch.object(Anonymization, "released_again", return_value=None):
         unknown = run(tmp_path, second, owner=None)
     assert unknown.code == 1
