@@ -27,7 +27,7 @@ from smalti.engine.registry.commit import scratch
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.driver import compiled_for
 from smalti.engine.run.grants import decided, described_columns, resolved_request
-from smalti.engine.run.trial import Varied, check_owner, for_owner, nothing_to_vary
+from smalti.engine.run.trial import Varied, check_owner, nothing_to_vary
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import GuaranteeError, InternalError, PlanError, ProblemsError, UsageError, only_ours
 from smalti.policy.decide.decision import Decision, Fact
@@ -244,7 +244,9 @@ def _denial(decision: Decision) -> str:
 
 def _text(refused: PlanError | GuaranteeError | ProblemsError) -> str:
     if isinstance(refused, GuaranteeError):
-        return for_owner(refused).problem
+        best = "; ".join(refused.attainable)
+        # Without the numbers: what is true of several points is said once.
+        return f"the data cannot meet it: everything in one class has {best}" if best else refused.problem
     if isinstance(refused, ProblemsError):
         return "; ".join(problem.problem for problem in refused.problems)
     return refused.problem
