@@ -54,13 +54,33 @@ def _coefficients(*roots: int) -> tuple[Fraction, ...]:
     return tuple(coefficients)
 
 
+_FIRST: Final = tuple(tuple(range(1, 1 + number)) for number in range(6))
+"""Roots, of Goodman's first terms; best where much of the population is in the sample."""
 _PAIRS: Final = tuple((first, first + 1) for first in _PLACES)
-_TWO_PAIRS: Final = tuple((*one, *other) for one, other in combinations(_PAIRS, 2))
-_ABOVE: Final = tuple(_coefficients(*roots) for roots in ((), *_PAIRS, *_TWO_PAIRS))
-"""Polynomials that give upper bounds, and lower ones."""
-_BELOW: Final = tuple(_coefficients(1, *roots) for roots in ((), *_PAIRS, *_TWO_PAIRS))
-_SCORE: Final = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / (len(_ABOVE) + len(_BELOW)))
-"""Each of the bounds may fail; together they hold with the confidence."""
+_ABOVE: Final = ((), *_PAIRS, *((*one, *other) for one, other in combinations(_PAIRS, 2)))
+_FURTHER: Final = tuple(
+    roots for above in _ABOVE for roots in (above, (1, *above)) if tuple(sorted(roots)) not in _FIRST
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A polynomial, by its coefficients."""
+
+    coefficients: tuple[Fraction, ...]
+    is_above: bool
+    """Whether it is an upper bound, since it has an even number of roots."""
+    score: float
+    """Of the margin for chance: each of the bounds may fail; together they hold with the confidence."""
+
+
+def _bounds(several: Sequence[tuple[int, ...]]) -> tuple[_Bound, ...]:
+    """Bounds that fail, together, with half of the chance that is left."""
+    score = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / len(several))
+    return tuple(_Bound(_coefficients(*roots), len(roots) % 2 == 0, score) for roots in several)
+
+
+_BOUNDS: Final = (*_bounds(_FIRST), *_bounds(_FURTHER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,25 +103,30 @@ def population_uniques(sizes: Sizes, population: int) -> UniquesBetween:
     """
     rate = sum(size * count for size, count in sizes) / population
     counted = dict(sizes)
-    above = (total + margin for total, margin in (_sum(each, counted, rate) for each in _ABOVE))
-    below = (total - margin for total, margin in (_sum(each, counted, rate) for each in _BELOW))
-    least, most = max(0.0, *below), min(float(population), *above)
+    least, most = 0.0, float(population)
+    for bound in _BOUNDS:
+        total, margin = _sum(bound, counted, rate)
+        if bound.is_above:
+            most = min(most, total + margin)
+        else:
+            least = max(least, total - margin)
     # Where the confidence fails, bounds may contradict each other.
-    least, most = math.floor(min(least, most)), math.ceil(min(max(least, most), population))
+    least, most = sorted((least, max(most, 0.0)))
+    least, most = math.floor(least), math.ceil(min(most, population))
     estimate = pitman_uniques(sizes, population)
     is_confirmed = estimate is not None and max(least, CONFIRMED * population) <= estimate <= most
     return UniquesBetween(least, most, round(estimate) if estimate is not None and is_confirmed else None)
 
 
-def _sum(coefficients: Sequence[Fraction], counted: Mapping[int, int], rate: float) -> tuple[float, float]:
+def _sum(bound: _Bound, counted: Mapping[int, int], rate: float) -> tuple[float, float]:
     """The sum that belongs to a polynomial, and its margin for chance."""
     total = spread = 0.0
-    for order, coefficient in enumerate(coefficients, 1):
+    for order, coefficient in enumerate(bound.coefficients, 1):
         weight = float(coefficient) * order * ((1 - rate) / rate) ** (order - 1) / rate
         total += weight * counted.get(order, 0)
         # One more combination than there are: a count of none is no proof that none is expected.
         spread += weight**2 * (counted.get(order, 0) + (rate < 1))
-    return total, _SCORE * math.sqrt(spread) if rate < 1 else 0.0
+    return total, bound.score * math.sqrt(spread) if rate < 1 else 0.0
 
 
 def pitman_uniques(sizes: Sizes, population: int) -> float | None:
