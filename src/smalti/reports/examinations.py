@@ -136,7 +136,8 @@ def _attacks(examination: Examination) -> tuple[Part, ...]:
         for each in examination.attacks
     )
     header = ("attack", "column", "hit", "hit without protection", "guessed without the attack", "not run")
-    meanings = tuple((str(attack), text) for attack, text in _ATTACKS.items())
+    listed = {each.attack for each in examination.attacks}
+    meanings = tuple((str(attack), text) for attack, text in _ATTACKS.items() if attack in listed)
     return (
         Table("People who are hit, in the output and in the table as it came", header, rows),
         Table("Who is hit by which attack", ("attack", "hit is who"), meanings),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from smalti.engine.plan.class_figures import ClassFigures
+from smalti.engine.plan.notices import ordered
 from smalti.engine.run.sweep import Point, Sweep
 from smalti.engine.run.trial import Varied
 from smalti.reports.page import Page, Paragraph, Part, Section, Table
@@ -125,7 +126,7 @@ def page(sweep: Sweep, target: str, *, with_drawings: bool) -> Page:
     """
     met = [point for point in sweep.points if point.figures is not None]
     lead = f"{len(sweep.points)} points of risk against loss, of which {len(met)} can be met."
-    said = notes(sweep)
+    said, warnings = notes(sweep), [notice.sentence for notice in ordered(sweep.notices)]
     sections = [
         Section("The frontier", (*(_drawings(met) if with_drawings and met else ()), _figures(sweep))),
         *(
@@ -133,7 +134,7 @@ def page(sweep: Sweep, target: str, *, with_drawings: bool) -> Page:
             if said
             else []
         ),
-        *([Section("Warnings", tuple(map(Paragraph, sweep.warnings)))] if sweep.warnings else []),
+        *([Section("Warnings", tuple(Paragraph(each) for each in warnings))] if warnings else []),
         Section("How to run a point", (_runs(sweep),)),
         Section("What the figures mean", (Table("", ("figure", "meaning"), meanings(titles(met))),)),
         Section("What this does not show", (Paragraph(_LIMITS),)),
@@ -145,10 +146,15 @@ def _figures(sweep: Sweep) -> Table:
     shown = titles(sweep.points)
     blank = ("",) * len(shown)
     rows = tuple(
-        (named(point), *(blank if point.figures is None else cells(point.figures)))
+        (*_numbers(point), *(blank if point.figures is None else cells(point.figures)))
         for point in sweep.points
     )
-    return Table("Each point; one without figures cannot be met", ("point", *shown), rows)
+    words = tuple(varied.word for varied in sweep.points[0].numbers)
+    return Table("Each point; one without figures cannot be met", (*words, *shown), rows)
+
+
+def _numbers(point: Point) -> tuple[str, ...]:
+    return tuple(str(varied.number) for varied in point.numbers)
 
 
 def _runs(sweep: Sweep) -> Table:
