@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from smalti.transforms.base import Figure, GroupingTerms, Standardization, class_requirements
+from smalti.transforms.measures.squared_error import error_within
 from smalti.transforms.microaggregation.algorithm import microaggregated
 from smalti.transforms.mondrian.algorithm import Portions
 from smalti.transforms.problem import FigureAttribute, Integers, NominalAttribute, Problem
@@ -69,25 +70,23 @@ def problem_of(values: Integers, blocks: int, numbers: int) -> Problem:
 
 def loss(problem: Problem, portions: Portions) -> float:
     """The share of the variance of standardised values that lies within groups."""
-    within = total = 0.0
+    shares = [
+        float(error_within(attribute, codes[portions.atoms], portions.rows, portions.classes))
+        if isinstance(attribute, FigureAttribute)
+        else differing(codes, portions)
+        for codes, attribute in zip(problem.codes.T, problem.attributes, strict=True)
+    ]
+    return sum(shares) / len(shares)
+
+
+def differing(codes: Integers, portions: Portions) -> float:
+    """The same of texts, of which half of the pairs that differ are the squared error."""
     groups = np.bincount(portions.classes, portions.rows)
-    for codes, attribute in zip(problem.codes.T, problem.attributes, strict=True):
-        weights = portions.rows / portions.rows.sum()
-        if not isinstance(attribute, FigureAttribute):
-            counts = np.zeros((len(groups), int(codes.max()) + 1))
-            np.add.at(counts, (portions.classes, codes[portions.atoms]), portions.rows)
-            whole = counts.sum(axis=0)
-            differ = (groups - (counts**2).sum(axis=1) / groups).sum()
-            within += differ / (whole.sum() - (whole**2).sum() / whole.sum())
-            total += 1
-            continue
-        numbers = np.asarray(attribute.numbers, np.float64)[codes - 1][portions.atoms]
-        apart = numbers - (numbers * weights).sum()
-        spread = (apart * apart * weights).sum()
-        means = np.bincount(portions.classes, apart * portions.rows) / groups
-        within += ((apart - means[portions.classes]) ** 2 * weights).sum() / spread
-        total += 1
-    return float(within / total)
+    counts = np.zeros((len(groups), int(codes.max()) + 1))
+    np.add.at(counts, (portions.classes, codes[portions.atoms]), portions.rows)
+    whole = counts.sum(axis=0)
+    differ = (groups - (counts**2).sum(axis=1) / groups).sum()
+    return float(differ / (whole.sum() - (whole**2).sum() / whole.sum()))
 
 
 def measured(values: Integers, blocks: int, numbers: int = len(COLUMNS)) -> dict[str, float]:

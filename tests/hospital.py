@@ -20,3 +20,12 @@ HOSPITAL = """\
 1960/04/30,M,10048,dyspepsia
 """
 """The 17 de-identified patients of Figure 2.1(a): date of birth, sex, ZIP, disease."""
+
+FIGURE_3_4_GROUPS = ((5, 6, 9, 10), (1, 4, 14, 15), (7, 8, 12, 13), (2, 3, 16, 17))
+FIGURE_3_4_COUNTS = (
+    {"helicobacter": 2, "dermatitis": 1, "retinitis": 1},
+    {"stroke": 2, "epilepsy": 1, "labyrinthitis": 1},
+    {"helicobacter": 2, "dermatitis": 1, "gastritis": 1},
+    {"dyspepsia": 2, "achlorhydria": 1, "gastritis": 1},
+)
+"""Figure 3.4, l = 3: its groups by row, from 1, and their values; row 11 is suppressed."""

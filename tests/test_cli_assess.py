@@ -172,7 +172,15 @@ def test_a_sample_says_bounds_of_its_population(tmp_path: Path) -> None:
     data = EXAMPLES / "contraceptive.csv"
     found = report(data, "--one-row-each", "--sample-of", "3000", cwd=tmp_path)["populationUniques"]
     assert 0 <= found["least"] < found["most"] <= 3000
-    assert "between" in smalti("assess", data, "--one-row-each", "--sample-of", "3000", cwd=tmp_path).out
+    assert found["remarks"] == [remark for remark in found["remarks"] if "no range of its own" in remark]
+    said = " ".join(
+        smalti("assess", data, "--one-row-each", "--sample-of", "3000", cwd=tmp_path).out.split()
+    )
+    assert "between" in said
+    assert "Pitman's estimate has no range of its own" in said
+    small = report(data, "--one-row-each", "--sample-of", "300000", cwd=tmp_path)["populationUniques"]
+    assert small["least"] == 0
+    assert "the lower end is 0 since" in small["remarks"][0]
 
 
 def test_somebody_with_several_combinations_leaves_the_population_open(tmp_path: Path) -> None:

@@ -121,13 +121,20 @@ def test_a_point_that_cannot_be_met_says_why_to_the_owner(tmp_path: Path) -> Non
     assert met.figures is not None
     assert impossible.figures is None
     assert impossible.plan_digest is not None
-    assert "that has 12 respondents; illness: l = 4" in impossible.problem
+    assert (
+        impossible.problem
+        == "the data cannot meet it: everything in one class has 12 respondents; illness: l = 4"
+    )
     assert contradicted.figures is None
     assert "k is below l" in contradicted.problem
-    shown = smalti("sweep", policy, *binding(tmp_path), "--vary", "k=2,13", cwd=tmp_path)
+    vary = ("--vary", "k=2,3,13,14", "--vary", "l=1,2,3")
+    shown = smalti("sweep", policy, *binding(tmp_path), *vary, cwd=tmp_path)
     assert shown.code == 0
-    assert "k = 13" in shown.out
-    assert "that has 12 respondents" in " ".join(shown.out.split())
+    said = " ".join(shown.out.split())
+    assert "note k = 13, 14 and l = 1, 2, 3: the data cannot meet it: everything in one class has" in said
+    assert said.count("12 respondents") == said.count("`run` refuses it") == 1
+    assert "note k = 2, 3 and l = 1: `run` refuses it as the policy stands: " in said
+    assert "\u2026" not in shown.out, "the table fits"
     none = smalti("sweep", policy, *binding(tmp_path), "--vary", "k=13", cwd=tmp_path)
     assert none.code == 1
 
@@ -201,7 +208,7 @@ def test_the_page_stands_alone_and_is_for_the_owner(tmp_path: Path) -> None:
     assert "<script" not in page
     references = re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?([^"'\s>)]+)""", page)
     assert all(reference.startswith("#") for reference in references), references
-    assert "that has 12 respondents" in page
+    assert page.count("12 respondents") == 1
     assert not any(value in page for value in VALUES if not value.isdigit())
     again = smalti("sweep", policy, *binding(tmp_path), *options, cwd=tmp_path)
     assert again.code == 2, "an existing file is not replaced"

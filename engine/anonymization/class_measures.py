@@ -253,6 +253,7 @@ class MeasuredClasses:
                 certainty_penalty(self.problem, place, column.parts, self.kept),
                 column.entropy_loss,
                 column.exact_rows,
+                column.squared_error,
             )
             for place, (name, column) in enumerate(zip(names, self.labelled, strict=True))
         )

@@ -124,8 +124,22 @@ def _generalised(plan: Plan, column: Column) -> str:
             f"generalised to nodes of a hierarchy ({column.hierarchy.kind},"
             f" {column.hierarchy.levels} levels above the values{derived})"
         )
-    decimals = "" if column.decimals is None else f", to {column.decimals} decimals"
-    return f"generalised to {_form(column)} ({column.datatype}, {source}{decimals})"
+    return f"generalised to {_form(column)} ({column.datatype}, {source}{_rounded(column)})"
+
+
+def _rounded(column: Column) -> str:
+    """To what a figure is rounded."""
+    if column.decimals is None:
+        return ""
+    if column.datatype is Datatype.DATE:
+        return ", to whole days"
+    match column.decimals:
+        case 0:
+            return ", to whole numbers"
+        case 1:
+            return ", to 1 decimal"
+        case many:
+            return f", to {many} decimals"
 
 
 def _apart(column: Column) -> str:

@@ -44,7 +44,7 @@ from smalti.engine.masking.recheck import (
     released_again,
     released_rows,
 )
-from smalti.engine.masking.report import ChangedCells, MaskingReport
+from smalti.engine.masking.report import ChangedCells, ColumnError, MaskingReport
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.notices import Notice, of_no_rows
@@ -69,6 +69,7 @@ class Written:
     """Rows in the stage, and the secrets that they were made with."""
 
     secrets: Secrets
+    errors: tuple[ColumnError, ...]
 
 
 class MaskedRows(Capability[MaskingPlan, Written]):
@@ -161,8 +162,8 @@ class MaskedRows(Capability[MaskingPlan, Written]):
         watch.rows(compiled.contents.rows)
         secrets = _secrets(plan, compiled.source, under.registry.path)
         places = Places(stage.output / file_name(plan.write.output, plan.write.format), stage.link)
-        execute(plan, table, places, watch.phase, secrets)
-        return Written(secrets)
+        errors = execute(plan, table, places, watch.phase, secrets)
+        return Written(secrets, tuple(ColumnError(name, float(share)) for name, share in errors.items()))
 
     @contextmanager
     def production(
@@ -232,6 +233,7 @@ class _Verified(Production):
             rows_left_out=counted.rows_left_out,
             respondents_listed=run_input.circumstances.withdrawn.count,
             withdrawn_at=run_input.at,
+            errors=self.written.errors,
         )
 
 

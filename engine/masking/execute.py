@@ -1,6 +1,7 @@
 """Mask a bound table: from rows to a staged output and the private link, for every backend."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from smalti.engine.backends.staged import StagedTable
@@ -28,7 +29,7 @@ def execute(
     phase: Phase,
     secrets: Secrets,
     sampler: Sampler = SAMPLER,
-) -> None:
+) -> dict[str, Fraction]:
     """Write the plan's output, and the private link from published row to input row.
 
     Args:
@@ -39,11 +40,15 @@ def execute(
         secrets: the key of pseudonyms, and hierarchies.
         sampler: where what is random comes from.
 
+    Returns:
+        As `apply_mask`.
+
     Raises:
         DataError: a value does not fit the plan.
         BackendError: the machine.
     """
     phase("mask")
-    apply_mask(plan, plan.mask, table, secrets, sampler)
+    errors = apply_mask(plan, plan.mask, table, secrets, sampler)
     phase("write")
     table.write_columns(plan.write, places.output, places.link)
+    return errors

@@ -16,6 +16,15 @@ class ChangedCells:
     cells: int
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnError:
+    """What a mask costs a column of numbers or dates; see `smalti.engine.techniques.errors`."""
+
+    column: str
+    share: float
+    """Of its squared error (SSE/SST)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskingReport:
     """Of a masked table, for the owners of the inputs only: figures here can help to single people out."""
@@ -41,6 +50,8 @@ class MaskingReport:
     """On the list of those who withdrew, whether or not they are in the data."""
     withdrawn_at: datetime | None = None
     """When the list of those who withdrew was read."""
+    errors: tuple[ColumnError, ...] = ()
+    """One for each column of numbers or dates of which others are published."""
 
     def lines(self, counted: str) -> Iterator[str]:
         del counted
@@ -54,6 +65,9 @@ class MaskingReport:
         if self.changed:
             listed = ", ".join(f"{each.column} {each.cells}" for each in self.changed)
             yield f"cells that show another text than they had: {listed}"
+        if self.errors:
+            listed = ", ".join(f"{each.column} {each.share:.2%}" for each in self.errors)
+            yield f"information lost, as the share of the squared error of each column (SSE/SST): {listed}"
         if self.respondents_listed and not self.rows_withdrawn:
             yield (
                 f"none of the {self.respondents_listed} respondents listed as withdrawn occurs in the data:"

@@ -15,6 +15,9 @@ class GeneralisedColumn:
     """The share of the column's entropy that labels leave open, from 0 to 1."""
     exact_rows: int
     """Published rows that show one value of it."""
+    squared_error: Fraction | None = None
+    """Of numbers and dates that are published as means or medians, the share of the squared error that lies
+    within classes (SSE/SST), from 0 to 1; None of all other columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,15 @@ class ClassFigures:
     def entropy_loss(self) -> Fraction:
         """The mean over the quasi-identifiers, from 0 to 1."""
         return _mean([column.entropy_loss for column in self.generalised])
+
+    @property
+    def squared_error(self) -> Fraction | None:
+        """Information loss SSE/SST: the mean over the columns that have one; None where none has.
+
+        It is that of these columns, each divided by its standard deviation.
+        """
+        shares = [each.squared_error for each in self.generalised if each.squared_error is not None]
+        return _mean(shares) if shares else None
 
     @property
     def exact_share(self) -> Fraction:

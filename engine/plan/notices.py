@@ -32,7 +32,12 @@ class Notice:
         """The whole warning for programs, with everything that is listed."""
         if self.each is not None:
             return tuple(self.each.format(column) for column in self.listed)
-        return (f"{self.text}: {', '.join(self.listed)}" if self.listed else self.text,)
+        return (self.sentence,)
+
+    @property
+    def sentence(self) -> str:
+        """The whole warning in one sentence."""
+        return f"{self.text}: {', '.join(self.listed)}" if self.listed else self.text
 
     def shown(self, *, in_full: bool) -> tuple[str, ...]:
         """The warning for people: in one line where there is much to list."""

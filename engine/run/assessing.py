@@ -139,6 +139,24 @@ class Assessment:
     """Of the population, where the data is a sample; None where it is not, or nothing can be said."""
     confidence: float = CONFIDENCE
 
+    @property
+    def population_remarks(self) -> tuple[str, ...]:
+        """What is to be said of figures of the population: why one has no range, or an end says nothing."""
+        uniques, remarks = self.uniques, []
+        if uniques is None:
+            return ()
+        if uniques.least == 0:
+            remarks.append(
+                "the lower end is 0 since without a model the sample does not exclude a population in which"
+                " nobody is unique"
+            )
+        if uniques.pitman is not None:
+            remarks.append(
+                "Pitman's estimate has no range of its own: how far its model is from this population"
+                " cannot be told from the sample, and the bounds hold without it"
+            )
+        return tuple(remarks)
+
     def named(self, figures: SetFigures) -> tuple[str, ...]:
         """The columns of a set."""
         return tuple(self.names[place] for place in figures.columns)

@@ -251,6 +251,10 @@ def _denial(decision: Decision) -> str:
 
 
 def _text(refused: PlanError | GuaranteeError | ProblemsError) -> str:
+    if isinstance(refused, GuaranteeError):
+        best = "; ".join(refused.attainable)
+        # Without the numbers: what is true of several points is said once.
+        return f"the data cannot meet it: everything in one class has {best}" if best else refused.problem
     told = for_owner(refused)
     if isinstance(told, ProblemsError):
         return "; ".join(problem.problem for problem in told.problems)

@@ -13,10 +13,13 @@ import pyarrow as pa
 from smalti.engine.backends.staged import Listed, StagedTable
 from smalti.engine.plan.any_plan import PlanOfColumns
 from smalti.engine.plan.masks import Averaged, Mask, MaskedColumn, Noisy, RareCells, RareRecords
+from smalti.engine.plan.masks import Coded as Thresholds
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.techniques.averages import averages
+from smalti.engine.techniques.errors import error_of_recoded
 from smalti.engine.techniques.mechanisms import Secrets, noise_of, recoding_of
 from smalti.engine.techniques.values import numbers_by_value, numbers_of_texts
+from smalti.errors import InternalError
 from smalti.transforms.masking.additive_noise import written
 from smalti.transforms.masking.rare import are_rare
 from smalti.transforms.masking.sampling import sampled
@@ -26,7 +29,7 @@ from smalti.transforms.problem import MISSING, Integers
 
 def apply_mask(
     plan: PlanOfColumns, mask: Mask, table: StagedTable, secrets: Secrets, sampler: Sampler = SAMPLER
-) -> None:
+) -> dict[str, Fraction]:
     """Leave out records, and put masked values in the place of others; nothing is written.
 
     Args:
@@ -36,13 +39,18 @@ def apply_mask(
         secrets: the key of pseudonyms, and hierarchies.
         sampler: where what is random comes from.
 
+    Returns:
+        By column, what it cost; see `errors`.
+
     Raises:
         DataError: a value does not fit the plan.
         BackendError: the machine.
     """
     if any(isinstance(each, Noisy) and each.distribution == "normal" for each in mask.columns):
         check_available()
-    _Run(plan, mask, table, secrets, sampler).carry_out()
+    run = _Run(plan, mask, table, secrets, sampler)
+    run.carry_out()
+    return {column: error for column, error in run.errors.items() if error is not None}
 
 
 class _Run:
@@ -51,6 +59,7 @@ class _Run:
     ) -> None:
         self._plan, self._wanted, self._table = plan, mask, table
         self._secrets, self._sampler = secrets, sampler
+        self.errors: dict[str, Fraction | None] = {}
 
     def carry_out(self) -> None:
         mask = self._wanted
@@ -64,15 +73,30 @@ class _Run:
             for each in mask.columns
             if isinstance(each, Averaged)
         }
+        self.errors = {
+            each.column: averaged[each.column].error if isinstance(each, Averaged) else self._error(each)
+            for each in mask.columns
+            if isinstance(each, Averaged | Thresholds)
+        }
         for records in mask.rare_records:
             self._table.leave_out(Listed(records.column, rare[records.column]))
         if mask.sampling_rate is not None:
             self._sample(Fraction(mask.sampling_rate))
         for each in mask.columns:
             if each.column in averaged:
-                self._table.recode(each.column, averaged[each.column])
+                self._table.recode(each.column, averaged[each.column].recode)
             else:
                 self._mask(each, rare.get(each.column, pa.array([], pa.string())))
+
+    def _error(self, node: Thresholds) -> Fraction | None:
+        column = self._plan.column(node.column)
+        recode = recoding_of(node, column, self._secrets, pa.array([], pa.string()))
+        if recode is None:
+            raise InternalError("thresholds depend on rows")
+        values, _, rows = self._table.pairs(node.column, None)
+        is_there = values.codes != MISSING
+        texts = values.texts.take(pa.array(values.codes[is_there] - 1))
+        return error_of_recoded(column, texts, recode(texts), rows[is_there])
 
     # --- Records
 

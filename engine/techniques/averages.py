@@ -1,5 +1,8 @@
 """Microaggregation of one column: from its values and respondents to what is published of each value."""
 
+from dataclasses import dataclass
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,6 +12,7 @@ from smalti.engine.binding.ladders import Hierarchies
 from smalti.engine.plan.any_plan import PlanOfColumns
 from smalti.engine.plan.masks import Averaged
 from smalti.engine.plan.plan import RespondentColumn
+from smalti.engine.techniques.errors import error_of_groups
 from smalti.engine.techniques.grouped_values import as_grouped
 from smalti.engine.techniques.mechanisms import Recoding, codebook_of
 from smalti.engine.techniques.values import numbers_by_value
@@ -22,8 +26,18 @@ from smalti.transforms.problem import (
 )
 
 
-def averages(node: Averaged, plan: PlanOfColumns, table: StagedTable, hierarchies: Hierarchies) -> Recoding:
-    """What is published in the place of each text of a column: what stands for its group.
+@dataclass(frozen=True, slots=True)
+class Averages:
+    """A column in groups."""
+
+    recode: Recoding
+    """What is published in the place of each text: what stands for its group."""
+    error: Fraction | None
+    """See `error_of_groups`."""
+
+
+def averages(node: Averaged, plan: PlanOfColumns, table: StagedTable, hierarchies: Hierarchies) -> Averages:
+    """Group the values of a column.
 
     Raises:
         PlanError: fewer respondents than k have a value.
@@ -47,7 +61,10 @@ def averages(node: Averaged, plan: PlanOfColumns, table: StagedTable, hierarchie
         has_value = of_code[values.codes] != MISSING
         raise _too_few(node, rows[has_value].sum() if people is None else len(np.unique(people[has_value])))
     of_text = labels.take(pa.array(book.codes - 1))
-    return lambda occurring: of_text.take(pc.index_in(occurring.cast(texts.type), texts))
+    return Averages(
+        lambda occurring: of_text.take(pc.index_in(occurring.cast(texts.type), texts)),
+        error_of_groups(book.attribute, of_code[values.codes], rows, labels),
+    )
 
 
 def _too_few(node: Averaged, respondents: int) -> PlanError:

@@ -12,6 +12,7 @@ import numpy as np
 
 from smalti.transforms.measures.covered import CoveredCodes, covered_codes
 from smalti.transforms.measures.logarithms import logarithms
+from smalti.transforms.measures.squared_error import error_within
 from smalti.transforms.problem import (
     MISSING,
     Attribute,
@@ -115,6 +116,13 @@ class LabelledColumn:
         lost = open_bits(covered, np.append(of_part, left_out), of_value)
         whole = open_bits(np.array([total]), np.array([total]), of_value)
         return Fraction(lost, whole) if whole else Fraction(0)
+
+    @property
+    def squared_error(self) -> Fraction | None:
+        """The share that lies within parts, of a column that is published as figures; None of others."""
+        if not isinstance(self.attribute, FigureAttribute):
+            return None
+        return error_within(self.attribute, self.codes, self.rows, self.parts, self.kept)
 
     @property
     def exact_rows(self) -> int:

@@ -2,30 +2,37 @@
 
 A *unique* of the population is a person with a combination that nobody else of the population has.
 
-With p the sampling rate, q = 1 - p, and s_i the combinations that i persons of the sample share,
-Goodman's sum over i of (-1)^(i-1) i q^(i-1) / p^i s_i is unbiased for the uniques of the population ("On
-the estimation of the number of classes in a population", 1949). Cut off after m terms, its expectation
-differs by the sum over j > m of S_j (-1)^(m-1) j q^(j-1) C(j-2, m-1), where j persons of the population
-share S_j combinations: after an odd number of terms it is an upper bound, after an even number a lower
-one, whatever the population is. The variance of a sum of c_i s_i is at most the expectation of the sum of
-c_i^2 s_i where persons are drawn independently.
+With p the sampling rate, q = 1 - p, s_i the combinations that i persons of the sample share, and S_j
+those that j persons of the population share, E s_i = sum over j of S_j C(j, i) p^i q^(j-i). So for a
+polynomial f(x) = sum over k of a_k C(x, k) the sum over k of a_k (k+1) (q/p)^k s_(k+1) / p has the
+expectation sum over j of S_j j q^(j-1) f(j-1). With f(0) = 1 and f >= 0 at all whole numbers that is an
+upper bound of the uniques S_1; with f(0) = 1 and f <= 0 from 1 on it is a lower one, whatever the
+population is. Products of pairs (1 - x/r)(1 - x/(r+1)) are such upper ones, since no whole number lies
+between the roots of a pair; times 1 - x they are lower ones. Roots 1, 2, 3 ... are the first terms of the
+unbiased sum of Goodman, "On the estimation of the number of classes in a population" (1949), which is too
+variable; a pair of larger ones is the inequality of Dawson and Sankoff, "An inequality for probabilities"
+(1967). The variance of a sum of c_i s_i is at most the expectation of the sum of c_i^2 s_i where persons
+are drawn independently.
 
 Pitman's model: Hoshino, "Applying Pitman's sampling formula to microdata disclosure risk assessment"
 (2001).
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, pairwise
+from math import prod
 from statistics import NormalDist
 from typing import Final
 
 CONFIDENCE: Final = 0.95
 CONFIRMED: Final = 0.1
 """Where at least this share of the population is unique, the model was confirmed: decision 55."""
-_TERMS: Final = 6
-_SCORE: Final = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / _TERMS)
-"""Each of the bounds may fail; together they hold with the confidence."""
+_PLACES: Final = (1, 2, 4, 8, 16)
+"""The first ones of two neighbouring roots: the same for all data, so that chance has no part in them. More
+of them narrow few bounds, and make all margins wider."""
 _STEPS: Final = 40
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2
 _LARGEST: Final = 1e8
@@ -33,6 +40,47 @@ _LARGEST: Final = 1e8
 
 Sizes = Sequence[tuple[int, int]]
 """How many combinations so many persons of the sample share."""
+
+
+def _coefficients(*roots: int) -> tuple[Fraction, ...]:
+    """Those of C(x, 0), C(x, 1), ... of the product of 1 - x/r over the roots: its differences at 0."""
+    values = [
+        prod((1 - Fraction(x, root) for root in roots), start=Fraction(1)) for x in range(len(roots) + 1)
+    ]
+    coefficients = []
+    while values:
+        coefficients.append(values[0])
+        values = [later - earlier for earlier, later in pairwise(values)]
+    return tuple(coefficients)
+
+
+_FIRST: Final = tuple(tuple(range(1, 1 + number)) for number in range(6))
+"""Roots, of Goodman's first terms; best where much of the population is in the sample."""
+_PAIRS: Final = tuple((first, first + 1) for first in _PLACES)
+_ABOVE: Final = ((), *_PAIRS, *((*one, *other) for one, other in combinations(_PAIRS, 2)))
+_FURTHER: Final = tuple(
+    roots for above in _ABOVE for roots in (above, (1, *above)) if tuple(sorted(roots)) not in _FIRST
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A polynomial, by its coefficients."""
+
+    coefficients: tuple[Fraction, ...]
+    is_above: bool
+    """Whether it is an upper bound, since it has an even number of roots."""
+    score: float
+    """Of the margin for chance: each of the bounds may fail; together they hold with the confidence."""
+
+
+def _bounds(several: Sequence[tuple[int, ...]]) -> tuple[_Bound, ...]:
+    """Bounds that fail, together, with half of the chance that is left."""
+    score = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / len(several))
+    return tuple(_Bound(_coefficients(*roots), len(roots) % 2 == 0, score) for roots in several)
+
+
+_BOUNDS: Final = (*_bounds(_FIRST), *_bounds(_FURTHER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +101,32 @@ def population_uniques(sizes: Sizes, population: int) -> UniquesBetween:
         sizes: of the sample, which is drawn at random, each person once; not empty.
         population: persons there, at least as many as in the sample.
     """
-    persons = sum(size * count for size, count in sizes)
+    rate = sum(size * count for size, count in sizes) / population
     counted = dict(sizes)
     least, most = 0.0, float(population)
-    rate = persons / population
-    total = spread = 0.0
-    for order in range(1, _TERMS + 1):
-        weight = (-1) ** (order - 1) * order * (1 - rate) ** (order - 1) / rate**order
-        total += weight * counted.get(order, 0)
-        # One more combination than there are: a count of none is no proof that none is expected.
-        spread += weight**2 * (counted.get(order, 0) + (rate < 1))
-        margin = _SCORE * math.sqrt(spread) if rate < 1 else 0.0
-        if order % 2:
+    for bound in _BOUNDS:
+        total, margin = _sum(bound, counted, rate)
+        if bound.is_above:
             most = min(most, total + margin)
         else:
             least = max(least, total - margin)
-    least, most = math.floor(least), math.ceil(max(most, least))
+    # Where the confidence fails, bounds may contradict each other.
+    least, most = sorted((least, max(most, 0.0)))
+    least, most = math.floor(least), math.ceil(min(most, population))
     estimate = pitman_uniques(sizes, population)
     is_confirmed = estimate is not None and max(least, CONFIRMED * population) <= estimate <= most
     return UniquesBetween(least, most, round(estimate) if estimate is not None and is_confirmed else None)
+
+
+def _sum(bound: _Bound, counted: Mapping[int, int], rate: float) -> tuple[float, float]:
+    """The sum that belongs to a polynomial, and its margin for chance."""
+    total = spread = 0.0
+    for order, coefficient in enumerate(bound.coefficients, 1):
+        weight = float(coefficient) * order * ((1 - rate) / rate) ** (order - 1) / rate
+        total += weight * counted.get(order, 0)
+        # One more combination than there are: a count of none is no proof that none is expected.
+        spread += weight**2 * (counted.get(order, 0) + (rate < 1))
+    return total, bound.score * math.sqrt(spread) if rate < 1 else 0.0
 
 
 def pitman_uniques(sizes: Sizes, population: int) -> float | None:

@@ -51,6 +51,7 @@ def assessment_json(assessment: "Assessment") -> Json:
             "least": uniques.least,
             "most": uniques.most,
             "pitman": uniques.pitman,
+            "remarks": list(assessment.population_remarks),
         }
     return document
 

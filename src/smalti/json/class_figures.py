@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from smalti.json.text import Json
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from smalti.engine.plan.class_figures import ClassFigures
 
 
@@ -19,6 +21,7 @@ def figures_json(figures: "ClassFigures") -> Json:
         "k": figures.k,
         "loss": float(figures.loss),
         "entropyLoss": float(figures.entropy_loss),
+        "squaredError": _share(figures.squared_error),
         "discernibility": figures.discernibility,
         "averageClass": float(figures.average_class),
         "exactShare": float(figures.exact_share),
@@ -29,6 +32,7 @@ def figures_json(figures: "ClassFigures") -> Json:
                 "column": column.name,
                 "loss": float(column.certainty_penalty),
                 "entropyLoss": float(column.entropy_loss),
+                "squaredError": _share(column.squared_error),
                 "exactRows": column.exact_rows,
             }
             for column in figures.generalised
@@ -43,3 +47,7 @@ def figures_json(figures: "ClassFigures") -> Json:
             for column in figures.kept
         ],
     }
+
+
+def _share(share: "Fraction | None") -> float | None:
+    return None if share is None else float(share)

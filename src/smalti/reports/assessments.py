@@ -108,10 +108,11 @@ def population(assessment: Assessment) -> str | None:
     estimate = "no model is exact enough here for a closer estimate"
     if uniques.pitman is not None:
         estimate = f"Pitman's model estimates {uniques.pitman:,}"
-    return (
+    said = (
         f"of {assessment.sample_of:,} people, between {uniques.least:,} and {uniques.most:,} are unique"
         f" (confidence {assessment.confidence:.0%}, if the data is a random sample); {estimate}"
     )
+    return ". ".join((said, *(remark[0].upper() + remark[1:] for remark in assessment.population_remarks)))
 
 
 def set_cells(assessment: Assessment, figures: SetFigures) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
 """The owner's report of a run: its loss, the errors of queries, and what attacks achieve."""
 
+from fractions import Fraction
 from typing import Final
 
 from smalti.engine.plan.examination import AttackFigures, Examination, TableAttack
 from smalti.reports.page import Page, Paragraph, Part, Section, Table
-from smalti.reports.sweeps import MEANINGS, TITLES, cells
+from smalti.reports.sweeps import SQUARED_ERROR, cells, meanings, titles_of
 from smalti.transforms.attacks.disclosure import NEAR, RAISED
 from smalti.transforms.attacks.minimality import LEAST_DRAWS
 from smalti.transforms.measures.queries import QUERIES, SANITY, SHARE
@@ -71,21 +72,32 @@ def page(examination: Examination, target: str) -> Page:
 
 def _measures(examination: Examination) -> tuple[Part, ...]:
     figures = examination.figures
-    said = dict(MEANINGS)
-    measures = tuple((title, cell, said[title]) for title, cell in zip(TITLES, cells(figures), strict=True))
+    has_errors = figures.squared_error is not None
+    measures = tuple(
+        (title, cell, meaning)
+        for (title, meaning), cell in zip(meanings(titles_of(figures)), cells(figures), strict=True)
+    )
     columns = tuple(
         (
             column.name,
             f"{float(column.certainty_penalty):.1%}",
             f"{float(column.entropy_loss):.1%}",
             f"{column.exact_rows / figures.rows:.1%}",
+            *((_error(column.squared_error),) if has_errors else ()),
         )
         for column in figures.generalised
     )
+    more = (SQUARED_ERROR,) if has_errors else ()
     return (
         Table("Of the whole output", ("figure", "value", "meaning"), measures),
-        Table("By quasi-identifier", ("column", "lost", "entropy lost", "rows shown exactly"), columns),
+        Table(
+            "By quasi-identifier", ("column", "lost", "entropy lost", "rows shown exactly", *more), columns
+        ),
     )
+
+
+def _error(share: Fraction | None) -> str:
+    return "" if share is None else f"{float(share):.2%}"
 
 
 def _queries(examination: Examination) -> tuple[Part, ...]:
@@ -124,7 +136,8 @@ def _attacks(examination: Examination) -> tuple[Part, ...]:
         for each in examination.attacks
     )
     header = ("attack", "column", "hit", "hit without protection", "guessed without the attack", "not run")
-    meanings = tuple((str(attack), text) for attack, text in _ATTACKS.items())
+    listed = {each.attack for each in examination.attacks}
+    meanings = tuple((str(attack), text) for attack, text in _ATTACKS.items() if attack in listed)
     return (
         Table("People who are hit, in the output and in the table as it came", header, rows),
         Table("Who is hit by which attack", ("attack", "hit is who"), meanings),
@@ -135,9 +148,28 @@ def _people(count: int | None, everybody: int) -> str:
     return "" if count is None else f"{count:,} ({count / everybody:.1%})"
 
 
-def summary(examination: Examination) -> tuple[str, ...]:
-    """A line for each attack that was run, for a terminal."""
-    return tuple(_line(each) for each in examination.attacks if each.hits is not None)
+def summary(examination: Examination) -> tuple[tuple[str, str], ...]:
+    """For a terminal, a label and a sentence each: the main figures, and each attack that was run."""
+    errors = "; ".join(
+        f"a count by {each.kind} is {each.median:.1%} off in the median, {each.mean:.1%} on average"
+        for each in examination.queries
+    )
+    lost = examination.figures.squared_error
+    return (
+        *(
+            (("lost", f"{SQUARED_ERROR} {float(lost):.2%} of {_with_errors(examination)}"),)
+            if lost is not None
+            else ()
+        ),
+        ("queries", errors),
+        *(("attacks", _line(each)) for each in examination.attacks if each.hits is not None),
+    )
+
+
+def _with_errors(examination: Examination) -> str:
+    return ", ".join(
+        column.name for column in examination.figures.generalised if column.squared_error is not None
+    )
 
 
 def _line(figures: AttackFigures) -> str:

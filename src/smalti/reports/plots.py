@@ -146,6 +146,7 @@ def curves(
         axes.set(xlabel=x, ylabel=y, **({"xscale": "log"} if is_logarithmic else {}))
         if is_logarithmic:
             _plain_numbers(axes.xaxis)
+            axes.xaxis.set_major_locator(_fixed(_MARKED))
         _legend(figure)
         return Drawing(caption, description, _svg(figure))
 

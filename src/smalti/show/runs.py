@@ -32,7 +32,7 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str, *, in_full: bo
     if outcome.examination is not None:
         from smalti.reports.examinations import summary  # noqa: PLC0415 (only where it was asked for)
 
-        fields(out, *(("attacks", line) for line in summary(outcome.examination)))
+        fields(out, *summary(outcome.examination))
     fields(
         out,
         ("not covered", "; ".join(not_protected)),

@@ -110,7 +110,10 @@ def test_plans_say_how_groups_are_made_and_are_read_again(tmp_path: Path) -> Non
     assert "divided by its range; in at most 2 blocks" in said.technique
     assert any("its mean or median can give away" in line for line in said.not_protected)
     assert any("where all respondents of a class have one value" in line for line in said.not_protected)
-    assert {step.name: step.what for step in said.columns}["age"].startswith("generalised to the mean")
+    done = {step.name: step.what for step in said.columns}
+    assert done["age"].startswith("generalised to the mean of each class (")
+    assert done["born"] == "generalised to the median of each class (date, declared, to whole days)"
+    assert "decimals" not in done["age"]
     plain = published(tmp_path / "plain").plan
     assert "standardization" not in plan_to_json(plain)
 
@@ -296,9 +299,14 @@ def test_figure_3_2_is_the_output_of_a_run_and_its_certificate_has_no_figure(tmp
     ran = smalti(
         "run", "policy.yaml", "--data", "http://example.com/incomes=incomes.csv",
         "--owner", "http://example.com/office", "--as", "http://example.com/researcher", "--out", "out",
-        cwd=tmp_path,
+        "--report", "report.json", cwd=tmp_path,
     )  # fmt: skip
     assert ran.code == 0, ran.err
+    # Within the groups 2 (25 + 0 + 25), of 2 (156.25 + 56.25 + 6.25) in all.
+    figures = json.loads((tmp_path / "report.json").read_text())["examination"]["figures"]
+    assert figures["squaredError"] == figures["generalised"][0]["squaredError"] == 100 / 437.5
+    assert "lost         SSE/SST 22.86% of income" in ran.out
+    assert "queries      a count by one value of each column is " in ran.out
     with (tmp_path / "out" / "incomes-published.csv").open(newline="") as file:
         rows = [row for (row,) in csv.reader(file)][1:]
     assert rows == ["[~25]"] * 3 + ["[~40]"] * 3

@@ -1,11 +1,13 @@
 """Whole runs of Anatomy by a policy: what is published, and what is refused by name, without a trace."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hospital import FIGURE_3_4_COUNTS, FIGURE_3_4_GROUPS, HOSPITAL
 from shell import OWNER, ROOT, USER, Ran
 from shell import smalti as command
 from tables import read_csv, write_csv
@@ -83,6 +85,63 @@ def test_missing_values_are_values_and_names_are_kept_apart(tmp_path: Path) -> N
     assert len(records) == 24
     assert {value for _, value, _ in values} == {"flu", "gout", "cold", ""}
     assert "published exactly, so that no k is promised" in " ".join(done.out.split())
+
+
+PATIENTS = [line.split(",") for line in HOSPITAL.splitlines()]
+OUR_COUNTS = [
+    ["achlorhydria", "helicobacter", "stroke"],
+    ["dermatitis", "dyspepsia", "epilepsy"],
+    ["dermatitis", "dyspepsia", "helicobacter", "retinitis", "stroke"],
+    ["epilepsy", "gastritis", "helicobacter"],
+    ["gastritis", "helicobacter", "labyrinthitis"],
+]
+
+
+def test_figure_3_4_is_coarser_than_the_groups_of_a_run_and_both_have_three_diseases(
+    tmp_path: Path,
+) -> None:
+    """Its groups are the classes of Figure 3.3; Anatomize takes one record of each of l values."""
+    header = ("DoB", "Sex", "ZIP", "Disease")
+    words = {"identifiers": None, "quasi-identifiers": ["DoB", "Sex", "ZIP"], "sensitive": ["Disease"]}
+    assert run(tmp_path, words, PATIENTS, header=header).code == 0
+    _, records = read_csv(tmp_path / "out" / "quasi-identifiers.csv")
+    groups: dict[str, Counter[str]] = {}
+    for group, disease, count in read_csv(tmp_path / "out" / "sensitive.csv")[1]:
+        groups.setdefault(group, Counter())[disease] += int(count)
+
+    classes: dict[tuple[str, ...], list[int]] = {}
+    for number, (born, sex, code, _) in enumerate(PATIENTS, 1):
+        classes.setdefault((born[:4], sex, code[:3]), []).append(number)
+    of_figure = sorted(members for members in classes.values() if len(members) > 1)
+    assert of_figure == sorted(map(list, FIGURE_3_4_GROUPS)), "its groups are the classes of Figure 3.3"
+    assert [members for members in classes.values() if len(members) == 1] == [[11]]
+
+    # In both: at least l = 3 diseases in each group, as many values as records, each patient's disease in
+    # the patient's group, and of all groups the diseases of all patients who are published.
+    figure = [
+        (members, Counter(counts))
+        for members, counts in zip(FIGURE_3_4_GROUPS, FIGURE_3_4_COUNTS, strict=True)
+    ]
+    numbers = {tuple(row[:3]): number for number, row in enumerate(PATIENTS, 1)}
+    ours = [
+        (tuple(numbers[row[0], row[1], row[2]] for row in records if row[3] == group), counts)
+        for group, counts in groups.items()
+    ]
+    for name, published, left_out in (("figure", figure, [11]), ("run", ours, [])):
+        assert all(len(counts) >= 3 for _, counts in published), name
+        assert all(counts.total() == len(members) for members, counts in published), name
+        assert all(PATIENTS[member - 1][3] in counts for members, counts in published for member in members)
+        together = sum((counts for _, counts in published), Counter())
+        diseases = Counter(row[3] for number, row in enumerate(PATIENTS, 1) if number not in left_out)
+        assert together == diseases, name
+    assert len(records) == 17
+
+    # What differs.
+    assert sorted(len(members) for members, _ in figure) == [4, 4, 4, 4]
+    assert sorted(len(members) for members, _ in ours) == [3, 3, 3, 3, 5]
+    assert max(max(counts.values()) / counts.total() for _, counts in figure) == 1 / 2
+    assert max(max(counts.values()) / counts.total() for _, counts in ours) == 1 / 3
+    assert sorted(sorted(counts) for _, counts in ours) == OUR_COUNTS
 
 
 def test_the_certificate_promises_distinct_l_and_nothing_of_the_data(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from effort import examples
 from grouped_tables import TARGET, Grouped, bound, made, plan_of, recount, write_records
-from hospital import HOSPITAL
+from hospital import FIGURE_3_4_COUNTS, FIGURE_3_4_GROUPS, HOSPITAL
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import read_csv
@@ -121,16 +121,6 @@ def test_values_are_different_as_values_of_their_datatype(tmp_path: Path) -> Non
 # --- The golden case
 
 
-GOLDEN = ((5, 6, 9, 10), (1, 4, 14, 15), (7, 8, 12, 13), (2, 3, 16, 17))
-COUNTS = (
-    {"helicobacter": 2, "dermatitis": 1, "retinitis": 1},
-    {"stroke": 2, "epilepsy": 1, "labyrinthitis": 1},
-    {"helicobacter": 2, "dermatitis": 1, "gastritis": 1},
-    {"dyspepsia": 2, "achlorhydria": 1, "gastritis": 1},
-)
-"""D5.2 Figure 3.4, l = 3: its groups by row, and their values; row 11 is suppressed."""
-
-
 def test_figure_3_4_of_d5_2_is_one_of_the_outputs_that_keep_the_promise(tmp_path: Path) -> None:
     """Its groups follow k-anonymous classes; ours follow a secret, so that these are put in by hand."""
     rows = [[str(number), *line.split(",")] for number, line in enumerate(HOSPITAL.splitlines(), 1)]
@@ -138,7 +128,7 @@ def test_figure_3_4_of_d5_2_is_one_of_the_outputs_that_keep_the_promise(tmp_path
     plan = plan_of(header, l=3, limit="0.06")
     source = bind(TARGET, bound(rows, tmp_path, header))
     places = Places.in_folder(plan, tmp_path / "out", tmp_path / "link.npy")
-    of_row = {row: group for group, members in enumerate(GOLDEN) for row in members}
+    of_row = {row: group for group, members in enumerate(FIGURE_3_4_GROUPS) for row in members}
     with closing(LOCAL.open(source, tmp_path / "spill")) as table:
         records = Records.of(plan, table)
         groups = np.array([of_row.get(row + 1, -1) for row in records.rows.tolist()])
@@ -150,7 +140,7 @@ def test_figure_3_4_of_d5_2_is_one_of_the_outputs_that_keep_the_promise(tmp_path
     said: dict[str, dict[str, int]] = {}
     for group, value, count in read_csv(places.values)[1]:
         said.setdefault(group, {})[value] = int(count)
-    assert sorted(said.values(), key=sorted) == sorted(COUNTS, key=sorted)
+    assert sorted(said.values(), key=sorted) == sorted(FIGURE_3_4_COUNTS, key=sorted)
     with pytest.raises(GuaranteeError, match="more are left out"):
         grouped.verified(replace(plan, group=replace(plan.group, suppression_limit=Fraction(0))))
     with pytest.raises(GuaranteeError, match="too few different values"):

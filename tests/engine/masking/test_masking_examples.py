@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import smalti
+from smalti.engine.masking.report import MaskingReport
 from smalti.vocab.terms import MASKING
 from smalti.vocab.words import ALGORITHM_METHODS
 
@@ -44,6 +45,10 @@ RUNS: dict[str, tuple[str, str, Callable[[Rows], bool]]] = {
 }  # fmt: skip
 
 
+ERRORS = {"contraceptive-masked.jsonld": {"age": 0.0086}, "contraceptive-averages.yaml": {"age": 0.0004}}
+"""By policy and column, SSE/SST; noise, samples, intervals and categories have none."""
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_an_example_runs_and_is_verified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -63,6 +68,8 @@ def test_an_example_runs_and_is_verified(
         out=tmp_path / "out",
     )
     assert outcome.version is not None, outcome.decision.reasons
+    assert isinstance(outcome.report, MaskingReport)
+    assert {each.column: round(each.share, 4) for each in outcome.report.errors} == ERRORS.get(name, {})
     (published,) = (tmp_path / "out").glob("*.csv")
     with published.open(encoding="utf-8", newline="") as file:
         assert fits([*csv.DictReader(file)])

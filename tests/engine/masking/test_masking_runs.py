@@ -12,6 +12,7 @@ from masking_world import HEADER, KEY
 
 import smalti
 from smalti.engine.masking.plan import MaskingPlan
+from smalti.engine.masking.report import ColumnError, MaskingReport
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.errors import GuaranteeError, SmaltiError, UsageError
 from smalti.vocab.terms import IRI
@@ -139,6 +140,10 @@ def test_columns_are_dropped_kept_or_masked_as_the_policy_says(tmp_path: Path) -
     limits = " ".join(certificate["doesNotProtectAgainst"])
     assert "top-coding: everybody below the threshold" in limits
     assert "bottom-coding" not in limits
+    # Ages from 18 to 47, so that the oldest are 1 to 7 years above the threshold.
+    assert isinstance(outcome.report, MaskingReport)
+    assert outcome.report.errors == (ColumnError("age", 140 / 2247.5),)
+    assert any("(SSE/SST): age 6.23%" in line for line in outcome.report.lines("rows"))
     seen = verify(tmp_path, data=tmp_path / "people.csv")
     assert seen.is_repeated
     table = smalti.read_published(tmp_path / "out")

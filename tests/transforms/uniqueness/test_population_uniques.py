@@ -4,11 +4,18 @@ import math
 import random
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from math import comb
 
 import adult_like
 import pytest
 
-from smalti.transforms.uniqueness.population_uniques import CONFIRMED, UniquesBetween, population_uniques
+from smalti.transforms.uniqueness.population_uniques import (
+    _BOUNDS,
+    CONFIRMED,
+    UniquesBetween,
+    _sum,
+    population_uniques,
+)
 
 
 def said(sample: Sequence[Hashable], population: int) -> UniquesBetween:
@@ -69,6 +76,26 @@ def test_half_of_the_population_bounds_its_uniques_narrowly() -> None:
     population = by_rank(20_000, 50_000, 1.0, 1)
     found = said(random.Random(5).sample(population, 10_000), len(population))
     assert found.most - found.least < 0.15 * len(population)
+
+
+def test_a_third_of_the_population_has_a_lower_bound_above_nobody() -> None:
+    """The first terms of Goodman's sum alone say from 2,116 to 7,277."""
+    population = by_rank(20_000, 50_000, 1.0, 1)
+    found = said(random.Random(7).sample(population, 6_000), len(population))
+    assert 2_900 < found.least < uniques(population) < found.most < 6_300
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.3])
+def test_expectations_are_bounds_of_any_population(rate: float) -> None:
+    """Where all share their combination with so many others, the sums of all polynomials are bounds."""
+    for size in range(1, 60):
+        truth = 1.0 if size == 1 else 0.0
+        expected = {
+            i: comb(size, i) * rate**i * (1 - rate) ** (size - i) for i in range(1, 1 + min(size, 6))
+        }
+        for bound in _BOUNDS:
+            total, _ = _sum(bound, expected, rate)
+            assert total >= truth - 1e-9 if bound.is_above else total <= truth + 1e-9, (size, bound)
 
 
 def test_pitman_estimates_what_the_model_itself_draws() -> None:
