@@ -38,6 +38,7 @@ from smalti.engine.run.grants import (
     described_columns,
     resolved_request,
 )
+from smalti.engine.run.own_words import in_own_words
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.secret import pseudonym_key
 from smalti.errors import SmaltiError, UsageError, only_ours
@@ -47,6 +48,7 @@ from smalti.policy.model.model import ConflictStrategy
 
 
 @only_ours()
+@in_own_words
 def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     """Decide and compile, and write nothing but private scratch that is gone afterwards.
 
@@ -94,6 +96,7 @@ def planned_under(
 
 
 @only_ours()
+@in_own_words
 def plan_undecided(
     request: RunRequest, registry: Registry, backend: Backend, under: Grant | None = None
 ) -> Planned:
@@ -136,6 +139,7 @@ def plan_undecided(
 
 
 @only_ours()
+@in_own_words
 def plan_granted(request: RunRequest, registry: Registry, backend: Backend, grant: Grant) -> Planned:
     """The plan of a grant to anonymize, on the rows that it is limited to.
 

@@ -36,6 +36,7 @@ from smalti.engine.run.grants import (
     described_columns,
     resolved_request,
 )
+from smalti.engine.run.own_words import in_own_words
 from smalti.engine.run.plans import notices_below
 from smalti.errors import SmaltiError, UsageError, only_ours
 from smalti.policy.decide.decision import Decision
@@ -44,6 +45,7 @@ _LOG: Final = logging.getLogger("smalti.run")
 
 
 @only_ours()
+@in_own_words
 def run(
     request: RunRequest, out: Path, registry: Registry, backend: Backend, watch: Watch | None = None
 ) -> Outcome:

@@ -30,6 +30,7 @@ from smalti.engine.registry.commit import scratch_stage
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.driver import try_production
 from smalti.engine.run.grants import binds_as_owner, decided, described_columns, resolved_request
+from smalti.engine.run.own_words import in_own_words
 from smalti.engine.run.plans import planned_under
 from smalti.errors import GuaranteeError, InternalError, PlanError, UsageError, only_ours
 from smalti.policy.decide.decision import Decision, Reason
@@ -134,6 +135,7 @@ class Trial:
 
 
 @only_ours()
+@in_own_words
 def try_out(
     request: RunRequest,
     registry: Registry,
