@@ -74,6 +74,8 @@ def test_a_description_finds_misspelt_columns(tmp_path: Path) -> None:
     assert ran.code == 1
     assert "cty" in ran.out
     assert "did you mean" in ran.out
+    small = smalti("check", "policy.jsonld", "--dataset", "alone.csv", cwd=tmp_path)
+    assert "`alone.csv-metadata.json` in the same folder" in small.err
     missing = smalti("check", "policy.jsonld", "--dataset", "none.json", cwd=tmp_path)
     assert missing.code == 2
 

@@ -1,6 +1,7 @@
 """The short form on the command line and in Python: every place that takes a policy takes it."""
 
 import json
+import pickle
 import re
 from datetime import date
 from decimal import Decimal
@@ -12,6 +13,7 @@ from shell import CUSTOMER, OWNER, USER, describe, small_table, smalti
 
 import smalti as api
 from smalti import Registry, SmaltiError
+from smalti.errors import InternalError, PlanError, ProblemsError
 from smalti.policy.model.meaning import meaning_digest
 from smalti.policy.read.parse import json_ld_document
 from smalti.policy.read.parse import parse as read_policy
@@ -79,6 +81,42 @@ def test_a_run_names_the_place_in_the_short_form(tmp_path: Path, policy: Path, d
     ran = smalti("plan", policy.name, "--data", data, cwd=tmp_path)
     assert ran.code != 0
     assert "policy.yaml:8:12: `" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "short"),
+    [
+        (
+            POLICY.replace("respondent: who\n", ""),
+            "`smalti:respondent` `eq` a column or `smalti:oneRowEach`, with",
+            "(`respondent: COLUMN` or `one-row-each: true`), in the data's description (`smalti:res",
+        ),
+        (
+            POLICY.replace("k-anonymity", "masking").replace("k: 2", "algorithm: mdav\nk: 2").replace(
+                "quasi-identifiers: [age]\n", "per-column:\n  city: {output-form: mean}\n"
+            ).replace("released: [city]\n", ""),
+            "`smalti:outputForm` is `mean`, but the column `city` (string, inferred from the data)",
+            "`output-form` is `mean`, but the column `city` (string, inferred from the data)",
+        ),
+    ],
+)  # fmt: skip
+def test_plans_and_runs_speak_in_the_words_of_their_policy(
+    tmp_path: Path, policy: Path, data: str, text: str, says: str, short: str
+) -> None:
+    policy.write_text(text, encoding="utf-8")
+    (tmp_path / "same.jsonld").write_bytes(json_ld_document(text.encode(), policy.name))
+    asked = ("--data", data, "--as", USER, "--owner", OWNER, "--purpose", "marketing")
+    for name, expected in ((policy.name, short), ("same.jsonld", says)):
+        for command in (("plan",), ("run", "--out", "out")):
+            ran = smalti(*command, name, *asked, cwd=tmp_path)
+            assert expected in " ".join((ran.out + ran.err).split())
+        assert not (tmp_path / "out").exists()
+
+
+def test_errors_in_other_words_keep_their_place_and_pickle() -> None:
+    several = ProblemsError((PlanError("a", "`k`", "b", "c"), InternalError("`k`")))
+    several.reword(lambda text: text.replace("`k`", "`m`"))
+    assert str(pickle.loads(pickle.dumps(several))).startswith("a: `m`; expected b. C\ninternal error: `m`")
 
 
 def test_a_run_and_what_is_stored(tmp_path: Path, policy: Path, data: str) -> None:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from smalti.vocab.terms import (
+    ANATOMY,
     ATTRIBUTE_SUPPRESSION,
     BOTTOM_CODE,
     BOTTOM_CODING,
@@ -68,6 +69,21 @@ _NOT_COVERED: Final = {
 NOT_COVERED: Final[Mapping[str, str]] = MappingProxyType(_NOT_COVERED)
 """By technique, what it does not protect from."""
 
+
+_MEANT: Final = {
+    "bucketization": (ANATOMY,),
+    "bucketisation": (ANATOMY,),
+    "microaggregation": (MDAV,),
+    "suppression": (CELL_SUPPRESSION, RECORD_SUPPRESSION, ATTRIBUTE_SUPPRESSION),
+    "recoding": (GENERALIZATION, GLOBAL_RECODING),
+    "coding": (TOP_CODING, BOTTOM_CODING),
+    "noise": (NOISE_ADDITION,),
+    "additive-noise": (NOISE_ADDITION,),
+    "perturbation": (NOISE_ADDITION, MDAV),
+    "hashing": (PSEUDONYMIZATION,),
+}
+MEANT: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(_MEANT)
+"""What the literature calls techniques whose algorithms have other names here, with these."""
 
 CODING: Final = "top- or bottom-coding"
 TECHNIQUE_OF: Final[Mapping[IRI, str]] = MappingProxyType({

@@ -12,6 +12,7 @@ from smalti.engine.anonymization.pseudonyms import key_of
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.capability import OwnersData
+from smalti.engine.binding.checks import CHANGED_LATER
 from smalti.engine.binding.kept_rows import leave_out_rows, leave_out_withdrawn
 from smalti.engine.binding.ladders import Hierarchies, hierarchies_of
 from smalti.engine.binding.stated import Published
@@ -50,7 +51,7 @@ def check_published(published: Published, guarantee: ClassGuarantee) -> Publishe
             error.where,
             error.problem,
             error.expected,
-            "the file was changed or damaged after the run: copy it from its registered folder again",
+            CHANGED_LATER,
         ) from None
 
 

@@ -2,11 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from smalti.engine.plan.files import PublishedFile
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import GuaranteeError
+
+CHANGED_LATER: Final = (
+    "the file was changed or damaged after the run: copy it again from its registered folder, or"
+    " from a backup of that; or run the policy again, which makes another version"
+)
+"""The way out where published bytes are no longer those that were recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ def check_release(folder: Path, files: tuple[PublishedFile, ...]) -> ReleaseChec
                 str(folder / file.name),
                 "the bytes differ from the published ones",
                 "the recorded bytes",
-                "the file was changed or damaged after the run: copy it from its registered folder again",
+                CHANGED_LATER,
             )
     return ReleaseCheck(
         ("the bytes are those that were recorded",),

@@ -53,6 +53,8 @@ class PolicyDocument:
     """A detached JWS of the document (see `signatures`), where there is one."""
     warnings: tuple[Diagnostic, ...] = ()
     """What was found that is no error, as far as it was looked for."""
+    is_short: bool = False
+    """Whether it is written in the short form: messages use its words then."""
     issuer: IRI | None = None
     """The owner whose word the policy is, once it is resolved (`submissions`); None: not resolved yet."""
 

@@ -146,9 +146,8 @@ def _grouped(plan: BucketizationPlan, codes: Integers, precedence: NDArray[np.ui
     left_out = int((groups == LEFT_OUT).sum())
     if len(groups) == left_out or left_out > int(plan.group.suppression_limit * len(groups)):
         refused = GuaranteeError(
-            "data",
-            f"{plan.group.algorithm} cannot put it into groups of {plan.group.l} different values of"
-            f" `{plan.group.sensitive}`",
+            f"column `{plan.group.sensitive}`",
+            f"{plan.group.algorithm} cannot make groups of {plan.group.l} different values of it",
             f"no value that more than one in {plan.group.l} respondents have"
             + (", beyond those that may be left out" if plan.group.suppression_limit else ""),
             "lower l, or let `smalti:suppressionLimit` leave records out",

@@ -6,6 +6,7 @@ from typing import Final
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.capability import OwnersData
+from smalti.engine.binding.checks import CHANGED_LATER
 from smalti.engine.binding.kept_rows import leave_out_rows
 from smalti.engine.binding.stated import Published
 from smalti.engine.bucketization.execute import Places, execute
@@ -53,7 +54,7 @@ def check_published(published: Published, guarantee: GroupsGuarantee) -> Publish
             error.where,
             error.problem,
             error.expected,
-            "a file was changed or damaged after the run: copy it from its registered folder again",
+            CHANGED_LATER,
         ) from None
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.capability import OwnersData
-from smalti.engine.binding.checks import ReleaseCheck, check_release
+from smalti.engine.binding.checks import CHANGED_LATER, ReleaseCheck, check_release
 from smalti.engine.binding.kept_rows import leave_out_rows
 from smalti.engine.binding.ladders import hierarchies_of
 from smalti.engine.binding.stated import Published, Stated
@@ -65,7 +65,7 @@ def check_masked(published: Published, stated: Stated[MaskingGuarantee]) -> Rele
             error.where,
             error.problem,
             error.expected,
-            "the file was changed or damaged after the run: copy it from its registered folder again",
+            CHANGED_LATER,
         ) from None
     if version is not None:
         plan = published.recorded_plan(version, MaskingPlan)

@@ -31,6 +31,7 @@ from smalti.policy.findings.render import render_human
 from smalti.policy.model.column_iris import normalised_column
 from smalti.policy.model.model import Number, Policy
 from smalti.policy.read.parse import ParsedDocument, json_ld_document, parse_all
+from smalti.policy.short.source import is_short
 from smalti.vocab.terms import ANONYMIZE, IRI
 
 
@@ -202,7 +203,8 @@ def _plan_failures(
     parsed, content = next(
         (parsed, content) for parsed, content in documents if grant.policy in parsed.policies
     )
-    document = PolicyDocument(grant.policy, content, parsed.name)
+    short = is_short(parsed.name, parsed.text)
+    document = PolicyDocument(grant.policy, content, parsed.name, is_short=short)
     request = replace(
         _run_request(document, case, expected.data),
         rule=grant.permission.uid,

@@ -18,6 +18,7 @@ from smalti.engine.registry.commit import scratch
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.driver import compiled_for
 from smalti.engine.run.grants import decided, described_columns, resolved_request
+from smalti.engine.run.own_words import in_own_words
 from smalti.engine.run.trial import check_owner
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import InternalError, PlanError, only_ours
@@ -33,6 +34,7 @@ class PermittedRecords:
 
 
 @only_ours()
+@in_own_words
 def permitted_records(
     request: RunRequest, registry: Registry, backend: Backend, what: str
 ) -> PermittedRecords:

@@ -40,6 +40,7 @@ from smalti.engine.run.grants import (
     in_words_for,
     resolved_request,
 )
+from smalti.engine.run.own_words import in_own_words
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.secret import pseudonym_key
 from smalti.errors import BackendError, InternalError, SmaltiError, UsageError, for_owner, only_ours
@@ -49,6 +50,7 @@ from smalti.policy.model.model import ConflictStrategy
 
 
 @only_ours()
+@in_own_words
 def plan(
     request: RunRequest, registry: Registry, backend: Backend, *, beside_earlier: bool = False
 ) -> Planned:
@@ -143,6 +145,7 @@ def planned_under(
 
 
 @only_ours()
+@in_own_words
 def plan_undecided(
     request: RunRequest, registry: Registry, backend: Backend, under: Grant | None = None
 ) -> Planned:
@@ -185,6 +188,7 @@ def plan_undecided(
 
 
 @only_ours()
+@in_own_words
 def plan_granted(request: RunRequest, registry: Registry, backend: Backend, grant: Grant) -> Planned:
     """The plan of a grant to anonymize, on the rows that it is limited to.
 

@@ -37,6 +37,7 @@ from smalti.engine.run.grants import (
     in_words_for,
     resolved_request,
 )
+from smalti.engine.run.own_words import in_own_words
 from smalti.engine.run.plans import notices_below
 from smalti.errors import SmaltiError, UsageError, only_ours
 from smalti.policy.decide.decision import Decision
@@ -45,6 +46,7 @@ _LOG: Final = logging.getLogger("smalti.run")
 
 
 @only_ours()
+@in_own_words
 def run(
     request: RunRequest, out: Path, registry: Registry, backend: Backend, watch: Watch | None = None
 ) -> Outcome:

@@ -27,6 +27,7 @@ from smalti.engine.registry.commit import scratch
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.driver import compiled_for
 from smalti.engine.run.grants import decided, described_columns, resolved_request
+from smalti.engine.run.own_words import in_own_words
 from smalti.engine.run.trial import Varied, check_owner, nothing_to_vary
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import (
@@ -91,6 +92,7 @@ class Sweep:
 
 
 @only_ours()
+@in_own_words
 def swept(request: RunRequest, registry: Registry, backend: Backend, points: Sequence[Numbers]) -> Sweep:
     """Measure a policy with other numbers in the place of its own; nothing is recorded, charged or logged.
 

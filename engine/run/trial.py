@@ -36,6 +36,7 @@ from smalti.engine.run.grants import (
     in_words_for,
     resolved_request,
 )
+from smalti.engine.run.own_words import in_own_words
 from smalti.engine.run.plans import planned_under
 from smalti.errors import GuaranteeError, InternalError, PlanError, UsageError, for_owner, only_ours
 from smalti.policy.decide.decision import Decision, Reason
@@ -142,6 +143,7 @@ class Trial:
 
 
 @only_ours()
+@in_own_words
 def try_out(
     request: RunRequest,
     registry: Registry,

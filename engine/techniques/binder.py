@@ -282,11 +282,14 @@ class TechniqueBinder:
         return BoundTechnique(column, noisy)
 
     def _averaged(self, column: Column, said: _Parameters) -> BoundTechnique:
-        column, first = self._inferred(column), next(iter(said.values()))
+        first = next(iter(said.values()))
         form, distance = (_named(said.get(word)) for word in (terms.OUTPUT_FORM, terms.DISTANCE))
         hierarchy = self._source.description.column(column.name).hierarchy
         is_figure = form is not None and form[0] in _FIGURES and distance is None
-        if hierarchy is not None and not is_figure:
+        # A hierarchy of a column without a datatype is one of texts.
+        is_of_texts = hierarchy is not None and self._is_undeclared(column.name)
+        column = column if is_of_texts else self._inferred(column)
+        if hierarchy is not None and (is_of_texts or not is_figure):
             column = replace(column, hierarchy=hierarchy.in_plan)
         near = None if distance is None else (Distance(distance[0]), distance[1])
         others = len(self._problems)

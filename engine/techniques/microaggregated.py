@@ -23,6 +23,12 @@ _NEEDS: Final = {
 """By distance, the columns that have it; any column has the other one."""
 
 
+_OTHERWISE: Final = {
+    True: "for a mode or a medoid, state the distance `equal` or declare a hierarchy",
+    False: "means and medians are of numbers and dates with the distance `ordered`: declare such a datatype"
+    " in the description if the values have it",
+}
+"""By whether groups have a figure, how they get what else was stated."""
 StatedDistance: TypeAlias = tuple[Distance, Where] | None
 """What a policy states for a column, and where; None: nothing."""
 
@@ -81,6 +87,12 @@ def microaggregated(
     return _formed(replace(column, distance=chosen), form, possible_forms, problems)
 
 
+def _nature(column: Column) -> str:
+    """The datatype of a column, and on whose word it has it."""
+    source = "inferred from the data" if column.is_inferred else "declared"
+    return f"{column.datatype}, {source}"
+
+
 def _distances_of(column: Column) -> tuple[Distance, ...]:
     """Beside `equal`, the one that a column has where none is stated before others."""
     has_figures = column.datatype in _WITH_FIGURES
@@ -115,13 +127,15 @@ def _formed(
     """The column in the stated form, or in the first of those that it may have."""
     if stated is not None and stated[0] not in possible_forms:
         listed = " or ".join(f"`{form}`" for form in sorted(possible_forms))
+        distance = column.distance or Distance.ORDERED
         problems.append(
             PlanError(
                 str(stated[1]),
-                f"the output form of `{column.name}` is `{stated[0]}`, which microaggregation has not",
-                listed,
-                f"state {'one of these' if len(possible_forms) > 1 else 'it'} for this column;"
-                f" `{possible_forms[0]}` when absent",
+                f"`smalti:outputForm` is `{stated[0]}`, but the column `{column.name}` ({_nature(column)})"
+                f" is grouped by the distance `{distance}`",
+                f"{listed}, by that distance",
+                f"write {'one of these' if len(possible_forms) > 1 else 'it'} for this column, or leave the"
+                f" word out for `{possible_forms[0]}`; {_OTHERWISE[possible_forms == _FIGURES]}",
             )
         )
         return column

@@ -14,7 +14,7 @@ import numpy as np
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn
 from smalti.engine.verify.classes import Diversity, Groups, diversity, group, least_respondents
-from smalti.engine.verify.columns import MISSING, Batch, Coded, Codes, Table, broken, gathered
+from smalti.engine.verify.columns import MISSING, Batch, Coded, Codes, Table, broken, gathered, miscounted
 from smalti.engine.verify.distributions import DistributionRecount, Held, Judged
 from smalti.engine.verify.form import Order
 from smalti.engine.verify.labels import Coverage, by_value
@@ -42,6 +42,7 @@ from smalti.transforms.base import Requirement
 
 _LARGEST_SEARCH: Final = 2_000_000_000
 _CHUNK: Final = 4_000_000
+_COVERING: Final = "for each original row one whose labels cover it"
 NO_TREES: Final[Mapping[str, Codes]] = {}
 
 
@@ -81,9 +82,7 @@ def verify_against(
     granted = _Granted.of(plan, whole, is_withdrawn)
     owned = granted.table
     if published.rows != owned.rows:
-        raise broken(
-            output.path.name, "rows were lost or added", "as many rows as the plan keeps of the original"
-        )
+        raise miscounted(output.path.name, published.rows, owned.rows)
     classes = _classes(promise, published)
     labels = [
         coverage(
@@ -278,7 +277,7 @@ def _only_classes(
         of_tuple, of_class = search.fits(numbers)
         fitting = np.bincount(of_tuple - start, minlength=len(numbers))
         if (fitting == 0).any():
-            raise broken("published output", "an original row is covered by no published row", "coverage")
+            raise broken("published output", "an original row is covered by no published row", _COVERING)
         if (fitting > 1).any():
             return None
         class_of[of_tuple] = of_class
@@ -318,7 +317,7 @@ def _check_same_rows(
     before = [owned.columns[name].codes for name in promise.kept]
     after = [published.columns[name].in_terms_of(owned.columns[name]) for name in promise.kept]
     if any((codes < MISSING).any() for codes in after):
-        raise broken("published output", "a kept value is not in the original", "no change")
+        raise broken("published output", "a kept value is not in the original", "kept values unchanged")
     if belongs is not None:
         before.append(belongs)
         after.append(classes.ids)

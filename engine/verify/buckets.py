@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from smalti.engine.plan.bucketization import BucketizationPlan
 from smalti.engine.plan.plan import Column, OutputFormat, RespondentColumn
-from smalti.engine.verify.columns import Coded, Codes, Table, broken, gathered, pc
+from smalti.engine.verify.columns import Coded, Codes, Table, broken, gathered, miscounted, pc
 from smalti.engine.verify.form import Order
 from smalti.engine.verify.labels import canonical
 from smalti.engine.verify.promise import Property, PublishedCheck
@@ -28,6 +28,8 @@ from smalti.engine.verify.rows import (
     still_participating,
 )
 
+_RECORDS: Final = "table of the records"
+_VALUES: Final = "table of the sensitive values"
 _RECOUNTED: Final = (Property.DIGEST, Property.GROUPS)
 _NUMBER: Final = "[0-9]{1,18}"
 """Of a group: all have as many digits."""
@@ -135,7 +137,7 @@ def verify_groups(
     linked = _linked(read, link, granted)
     left_out = len(granted) - len(linked)
     if left_out > int(plan.group.suppression_limit * len(granted)):
-        raise broken("records", "more are left out than the plan allows", "the limit of suppression")
+        raise broken(_RECORDS, "more are left out than the plan allows", "the limit of suppression")
     for name in promise.records[:-1]:
         _check_kept(name, owned.columns[name].rows(linked), read.records.columns[name])
     _check_respondents(plan, owned, linked)
@@ -205,7 +207,7 @@ def _read(promise: GroupsPromise, files: tuple[Path, Path], file_format: OutputF
     _check_numbers(records.columns[promise.records[-1]], values.columns[group], numbers, numbers_of_values)
     counts = _numbers(values.columns[count], _COUNT)
     if (counts < 1).any():
-        raise broken("values", "a count is none", "whole numbers above 0")
+        raise broken(_VALUES, "a count is none", "whole numbers above 0")
     digests = (*records.digests, *values.digests)
     return _Read(records, values, numbers - 1, numbers_of_values - 1, counts, digests)
 
@@ -259,11 +261,12 @@ def _linked(read: _Read, link: Path, granted: Codes) -> Codes:
     """The original row of each published record: each granted row at most once, and no other."""
     rows = Link(link)
     linked = rows.part(0, rows.rows)
-    if not (len(linked) == read.records.rows == len(np.unique(linked))):
-        raise broken("records", "rows were lost or duplicated", "each input row exactly once")
+    kept = len(np.unique(linked))
+    if not len(linked) == read.records.rows == kept:
+        raise miscounted(_RECORDS, read.records.rows, kept)
     if not np.isin(linked, granted).all():
         raise broken(
-            "records",
+            _RECORDS,
             "it contains a row that the policy excludes or whose respondent withdrew",
             "rows that satisfy the plan's filter, of respondents who did not withdraw",
         )
@@ -281,7 +284,7 @@ def _check_respondents(plan: BucketizationPlan, owned: Table, linked: Codes) -> 
         of_rows = owned.columns[respondent.column].rows(linked)
         people = _canonical_codes(plan.column(respondent.column), of_rows)
         if (of_rows.codes < 0).any() or len(np.unique(people)) != len(people):
-            raise broken("records", "a respondent has several records, or none is stated", "one of each")
+            raise broken(_RECORDS, "a respondent has several records, or none is stated", "one of each")
 
 
 def _check_values(read: _Read, originals: Coded, published: Coded) -> None:
@@ -293,7 +296,7 @@ def _check_values(read: _Read, originals: Coded, published: Coded) -> None:
     order = np.argsort(said, kind="stable")
     is_same = (original_codes > -2).all() and np.array_equal(said[order], pairs)
     if not is_same or not np.array_equal(read.counts[order], times):
-        raise broken("values", "a group has other values than its records have", "those of its records")
+        raise broken(_VALUES, "a group has other values than its records have", "those of its records")
 
 
 def _check_groups(promise: GroupsPromise, read: _Read) -> int:
@@ -302,15 +305,15 @@ def _check_groups(promise: GroupsPromise, read: _Read) -> int:
     counted = np.zeros(read.count, np.int64)
     np.add.at(counted, read.groups_of_values, read.counts)
     if not np.array_equal(sizes, counted):
-        raise broken("values", "the counts of a group are not the number of its records", "equal numbers")
+        raise broken(_VALUES, "the counts of a group are not the number of its records", "equal numbers")
     values = read.values.columns[promise.values[1]]
     if len(_pairs(read.groups_of_values, values.codes)) != read.values.rows:
-        raise broken("values", "a value of a group stands there twice", "each value of a group once")
+        raise broken(_VALUES, "a value of a group stands there twice", "each value of a group once")
     codes = values.codes if promise.sensitive is None else _canonical_codes(promise.sensitive, values)
     different = _pairs(read.groups_of_values, codes) // (int(codes.max(initial=0)) + 2)
     least = int(np.bincount(different, minlength=read.count).min())
     if least < promise.l:
-        raise broken("values", "a group has too few different values", f"l = {promise.l}")
+        raise broken(_VALUES, "a group has too few different values", f"l = {promise.l}")
     _check_order(promise, read)
     return least
 

@@ -122,3 +122,21 @@ def broken(where: str, problem: str, expected: str) -> GuaranteeError:
     """The error of a promise that the published bytes do not keep."""
     way_out = "do not publish this output; report the fault to the developers of smalti"
     return GuaranteeError(where, f"a promise is broken: {problem}", expected, way_out)
+
+
+def miscounted(where: str, published: int, kept: int) -> GuaranteeError:
+    """The error of rows that are not published exactly once each.
+
+    Args:
+        where: the file or table.
+        published: its rows.
+        kept: the rows of the data that should be there.
+    """
+    problem = "some rows stand there twice, and others were lost"
+    if published != kept:
+        problem = (
+            "it has more rows than the plan keeps: one stands there twice, or was added"
+            if published > kept
+            else "it has fewer rows than the plan keeps: some were lost"
+        )
+    return broken(where, problem, "each row of the data that the plan keeps, exactly once")

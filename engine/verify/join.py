@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from smalti.engine.plan.hierarchies import DeclaredHierarchy
 from smalti.engine.plan.masks import Coded as Thresholds
 from smalti.engine.plan.plan import Column
-from smalti.engine.verify.columns import MISSING, ArrowArray, Coded, Codes, broken, numbered, pc
+from smalti.engine.verify.columns import MISSING, ArrowArray, Coded, Codes, broken, miscounted, numbered, pc
 from smalti.engine.verify.labels import Coverage
 from smalti.engine.verify.nodes import coverage
 from smalti.engine.verify.read import Link
@@ -86,7 +86,8 @@ def check_link(
     left_out: Codes = np.concatenate([np.zeros(0, np.int64), *unpublished])
     is_each_once = linked == link.rows == published_rows == granted.rows - len(left_out)
     if not is_each_once or (len(left_out) and not may_leave_out):
-        raise broken("published output", "rows were lost or duplicated", "each input row exactly once")
+        kept = granted.rows - (len(left_out) if may_leave_out else 0)
+        raise miscounted("published output", published_rows, kept)
     return left_out
 
 
@@ -314,7 +315,7 @@ class IsKept(Check):
 
     def _changed(self) -> Exception:
         return broken(
-            f"column `{self.original}`", "published values differ from the original ones", "no change"
+            f"column `{self.original}`", "published values differ from the original ones", "each as it was"
         )
 
 
@@ -382,7 +383,7 @@ class IsCovered(Check):
             raise broken(
                 f"column `{self.original}`",
                 "a published value does not cover its original",
-                "generalised values",
+                "the range, set or node that the original is in",
             )
 
 

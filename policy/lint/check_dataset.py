@@ -1,6 +1,6 @@
 """Compares a policy with the description of its data, without the data."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,6 +29,7 @@ from smalti.policy.model.model import (
     Text,
     Training,
     Truth,
+    Value,
     Where,
 )
 from smalti.policy.model.suggest import did_you_mean
@@ -44,6 +45,9 @@ _OF_WHOLE_NUMBERS: Final = frozenset({SMALTI + "intervals"})
 _LEVEL: Final = IRI(SMALTI + "level")
 _OF_ORDERED: Final = frozenset({SMALTI + "topCode", SMALTI + "bottomCode"})
 _FIGURES: Final = frozenset({Text("mean"), Text("median")})
+_CATEGORIES: Final = frozenset({Text("mode"), Text("medoid")})
+_OF_FIGURES: Final = "as numbers or dates"
+_OF_CATEGORIES: Final = "as categories"
 _ORDERS: Final = frozenset({Operator.GT, Operator.GTEQ, Operator.LT, Operator.LTEQ})
 _NUMBERS: Final = frozenset({"integer", "decimal", "double"})
 _WITH_FIGURES: Final = _NUMBERS | {"date"}
@@ -227,22 +231,25 @@ class _Checker:
         for reference in roles:
             self.column(reference)
         self.respondent(way)
-        if MDAV in way.algorithms:
-            self.microaggregation(way)
+        grouped = self.microaggregation(way) if MDAV in way.algorithms else frozenset()
         self.coded(way)
         named = {reference.iri for reference in roles}
         for comparison, columns in parameters_of(way.parameters):
             named |= {reference.iri for reference in (*columns, *self.lists(comparison))}
             for reference in columns:
-                self.parameter(comparison, reference)
+                self.parameter(comparison, reference, is_grouped=reference.iri in grouped)
         dropped = [column.name for iri, column in self.columns.items() if iri not in named]
         if dropped and any(iri in named for iri in self.columns):
             message = f"dropped, since the rule names no role for {_listed(dropped)}"
             self.diagnostics.append(Diagnostic("P611", Severity.NOTE, message, way.where))
 
-    def microaggregation(self, way: Anonymization) -> None:
+    def microaggregation(self, way: Anonymization) -> frozenset[IRI]:
+        """The described columns that are microaggregated."""
         stated: dict[IRI, dict[IRI, Comparison]] = {}
+        of_all: dict[IRI, Comparison] = {}
         for comparison, columns in parameters_of(way.parameters):
+            if comparison.operand == OUTPUT_FORM and not columns:
+                of_all[OUTPUT_FORM] = comparison
             if comparison.operand in {DISTANCE, OUTPUT_FORM}:
                 for reference in columns:
                     stated.setdefault(reference.iri, {})[comparison.operand] = comparison
@@ -252,9 +259,13 @@ class _Checker:
         for iri, where in places.items():
             column = self.columns.get(iri)
             if column is not None:
-                self.grouped(column, where, stated.get(iri, {}))
+                words = of_all | stated.get(iri, {})
+                self.grouped(column, where, words, is_masked=way.method == MASKING)
+        return frozenset(places.keys() & self.columns.keys())
 
-    def grouped(self, column: ColumnFacts, where: Where, stated: Mapping[IRI, Comparison]) -> None:
+    def grouped(
+        self, column: ColumnFacts, where: Where, stated: Mapping[IRI, Comparison], *, is_masked: bool
+    ) -> None:
         """A microaggregated column, and what is stated for it."""
         distance, form = (stated[word].values if word in stated else () for word in (DISTANCE, OUTPUT_FORM))
         where = stated[DISTANCE].where if DISTANCE in stated else where
@@ -262,16 +273,37 @@ class _Checker:
         if Text("hierarchical") in distance and column.hierarchy is None:
             message = f"the distance is `hierarchical`, and {shown} has no hierarchy"
             self.error("P612", where, message, "state another distance, or declare a hierarchy")
-        listed = column.datatype in (None, *_WITH_FIGURES) or column.hierarchy == "ordered"
+            return
+        datatype = column.datatype or (None if column.hierarchy is None else "string")
+        listed = datatype in (None, *_WITH_FIGURES) or column.hierarchy == "ordered"
         if Text("ordered") in distance and not listed:
-            message = f"the distance is `ordered`, and {shown} is a {column.datatype}"
+            message = f"the distance is `ordered`, and {shown} is a {datatype}"
             help_ = "state another distance, or declare a datatype or the hierarchy `ordered`"
             self.error("P612", where, message, help_)
+            return
         is_date_time = column.datatype == "dateTime" and column.hierarchy is None
-        if not distance and is_date_time and _FIGURES.isdisjoint(form):
+        if not distance and is_date_time:
             message = f"the algorithm `{MDAV}` is not for date-times yet, and {shown} is a dateTime"
             help_ = "name it elsewhere, state its distance `equal`, or another algorithm"
             self.error("P612", where, message, help_)
+            return
+        what = _kind_of_groups(column, distance, form, is_masked=is_masked)
+        if form and what is not None:
+            self.representative(stated[OUTPUT_FORM], what, column)
+
+    def representative(self, stated: Comparison, what: str, column: ColumnFacts) -> None:
+        """A figure stands for groups of numbers or dates, and one of them for groups of categories."""
+        fitting = _FIGURES if what == _OF_FIGURES else _CATEGORIES
+        if not fitting.isdisjoint(stated.values):
+            return
+        names = " or ".join(f"`{name}`" for name in sorted(value.text for value in fitting))
+        written = ", ".join(quoted(value.text) for value in stated.values if isinstance(value, Text))
+        datatype = "" if column.datatype is None else f" ({column.datatype})"
+        message = (
+            f"{_shown(OUTPUT_FORM)} is {written}, and the column {quoted(column.name)}{datatype} is grouped"
+            f" {what}, which have none"
+        )
+        self.error("P612", stated.where, message, f"write {names}, or correct the description")
 
     def coded(self, way: Anonymization) -> None:
         """Coded quasi-identifiers: their ranges may be open, and nodes of a hierarchy may not."""
@@ -294,17 +326,19 @@ class _Checker:
             self.column(reference)
         return references
 
-    def parameter(self, comparison: Comparison, reference: ColumnReference) -> None:
+    def parameter(self, comparison: Comparison, reference: ColumnReference, *, is_grouped: bool) -> None:
         column = self.column(reference)
         if column is not None and comparison.operand == _LEVEL and column.hierarchy is None:
-            message = f"`level` is of a hierarchy, and the column {quoted(column.name)} has none"
+            message = f"{_shown(_LEVEL)} is of a hierarchy, and the column {quoted(column.name)} has none"
             help_ = "declare `smalti:hierarchy` in the description, or leave it out"
             self.error("P612", comparison.where, message, help_)
         if column is None or column.datatype is None:
             return
         if comparison.operand in _OF_NUMBERS:
             fitting, wanted = _NUMBERS, "numbers"
-        elif not _FIGURES.isdisjoint(comparison.values) or comparison.operand in _OF_INTERVALS:
+        elif comparison.operand in _OF_INTERVALS or (
+            not is_grouped and not _FIGURES.isdisjoint(comparison.values)
+        ):
             fitting, wanted = _WITH_FIGURES, "numbers and dates"
         elif comparison.operand in _OF_WHOLE_NUMBERS:
             fitting, wanted = frozenset({"integer"}), "whole numbers"
@@ -314,8 +348,8 @@ class _Checker:
             return
         if column.datatype in fitting:
             return
-        word = quoted(comparison.operand.rpartition("#")[2])
-        message = f"{word} is for {wanted}, and the column {quoted(column.name)} is a {column.datatype}"
+        word, shown = _shown(comparison.operand), quoted(column.name)
+        message = f"{word} is for {wanted}, and the column {shown} is a {column.datatype}"
         self.error("P612", comparison.where, message, "leave it out, or correct the description's datatype")
 
     def respondent(self, way: Anonymization | Training) -> None:
@@ -334,6 +368,29 @@ class _Checker:
 
 
 _KINDS: Final = {Number: "number", Day: "date", Instant: "date-time", Truth: "truth value", Named: "name"}
+
+
+def _kind_of_groups(
+    column: ColumnFacts, distance: Container[Value], form: Collection[Value], *, is_masked: bool
+) -> str | None:
+    """As what a microaggregated column is grouped; None: its description does not tell.
+
+    A hierarchy of a column without a datatype is one of texts. A figure of a masked column passes over
+    the hierarchies of numbers and dates.
+    """
+    if column.hierarchy == "ordered" or Text("equal") in distance or Text("hierarchical") in distance:
+        return _OF_CATEGORIES
+    by_datatype = is_masked and column.datatype is not None and not _FIGURES.isdisjoint(form)
+    if column.hierarchy is not None and Text("ordered") not in distance and not by_datatype:
+        return _OF_CATEGORIES
+    if column.datatype is None:
+        return _OF_FIGURES if Text("ordered") in distance else None
+    return _OF_FIGURES if column.datatype in _WITH_FIGURES else _OF_CATEGORIES
+
+
+def _shown(operand: IRI) -> str:
+    """A word of the profile as JSON-LD writes it, which short forms have words for."""
+    return quoted(f"smalti:{operand.removeprefix(SMALTI)}")
 
 
 def _listed(names: list[str]) -> str:

@@ -15,7 +15,9 @@ from smalti.policy.model.iris import has_forbidden, iri_problem, misspelt_iri
 from smalti.policy.model.model import Inclusion
 from smalti.vocab.markets import NAMESPACES
 from smalti.vocab.odrl import ACTIONS, CONFLICT_STRATEGIES, LEFT_OPERANDS, OPERATORS, POLICY_TYPES
+from smalti.vocab.techniques import MEANT
 from smalti.vocab.terms import (
+    ALGORITHM,
     DCT,
     DPV,
     DPV_ODRL,
@@ -29,7 +31,7 @@ from smalti.vocab.terms import (
     SMALTI,
     XSD,
 )
-from smalti.vocab.words import MOST_DIGITS, Range, Word, has_usable_size
+from smalti.vocab.words import ALGORITHM_METHODS, BY_IRI, MOST_DIGITS, Range, Word, has_usable_size
 
 WHOLE: Final = frozenset(
     XSD + name
@@ -308,11 +310,31 @@ def chosen_name(value: Value, shown: str, word: Word, scope: Scope) -> str | Non
         scope.findings.warning("P503", value.place, message, f"write `{_NAME_ALIASES[text]}`")
         return _NAME_ALIASES[text]
     if text not in word.names:
-        help_ = scope.findings.did_you_mean(text.rpartition(":")[2], word.names) or _one_of(word.names)
+        written = text.rpartition(":")[2]
+        meant = _meant(written.lower(), word)
+        help_ = meant or scope.findings.did_you_mean(written, word.names) or _one_of(word.names)
         code = "P401" if word.iri == METHOD else "P402"
         scope.findings.error(code, value.place, f"unknown {word.name} {quoted(text)}", help_)
         return None
     return text
+
+
+def _meant(text: str, word: Word) -> str:
+    """A `help` text for the name of a technique, or of the other one of method and algorithm; or empty."""
+    meant = MEANT.get(text, (text,))
+    algorithms = [name for name in meant if name in ALGORITHM_METHODS]
+    if word.iri == ALGORITHM and algorithms:
+        return f"write {_or(algorithms)}: {'that is' if len(algorithms) == 1 else 'these are'} {text} here"
+    if word.iri == ALGORITHM and text in BY_IRI[METHOD].names:
+        return f"`{text}` is a method: write it as `mosaicrown:method`, and leave out the algorithm"
+    if word.iri == METHOD and algorithms:
+        methods = sorted({method for name in algorithms for method in ALGORITHM_METHODS[name]})
+        return f"write {_or(algorithms)} as `smalti:algorithm`, with the method {_or(methods)}"
+    return ""
+
+
+def _or(names: Sequence[str]) -> str:
+    return " or ".join(f"`{name}`" for name in names)
 
 
 def open_name(value: Value, word: str, scope: Scope) -> str | None:

@@ -55,7 +55,7 @@ from smalti.policy.model.model import Policy
 from smalti.policy.read import parse as parsing
 from smalti.policy.read.inheritance import Stored, nothing_stored
 from smalti.policy.say.bind import bound_document
-from smalti.policy.short.source import IN_CODE
+from smalti.policy.short.source import IN_CODE, is_short
 from smalti.published import read_published
 from smalti.roles import Scaffold
 from smalti.starting import init
@@ -228,7 +228,8 @@ def load_policy(
 
         warnings += contradictions(policy, hierarchies)
     document = parsing.json_ld_document(document, name)
-    return PolicyDocument(policy, document, name, warnings=tuple(warnings))
+    short = is_short(name, parsed.text)
+    return PolicyDocument(policy, document, name, warnings=tuple(warnings), is_short=short)
 
 
 def _document(policy: AnyPath | PolicyInCode) -> tuple[bytes, str]:

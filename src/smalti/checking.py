@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from smalti.errors import UsageError
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
@@ -27,6 +28,9 @@ from smalti.vocab.terms import IRI
 STANDARD_INPUT = "-"
 _WITHOUT_EFFECT = frozenset({"P601", "P603", "P604", "P615"})
 """Lints by which a rule, or the whole policy, does less than it says; so does an Offer."""
+
+_DATA: Final = frozenset({".csv", ".tsv", ".parquet"})
+"""The endings of files that are data, and never a description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +201,13 @@ def _shut_out(documents: Sequence[ParsedDocument]) -> Sequence[tuple[Policy, Dia
 def _description(dataset: Path) -> Path:
     """The CSVW description itself, or the one beside a file of data."""
     beside = dataset.with_name(f"{dataset.name}-metadata.json")
+    if dataset.suffix.lower() in _DATA and not beside.exists():
+        raise UsageError(
+            str(dataset),
+            "it is a file of data, and no description stands beside it",
+            f"`{beside.name}` in the same folder, or a CSVW description",
+            "`smalti init` writes one, or leave out --dataset",
+        )
     return beside if dataset.suffix.lower() != ".json" and beside.exists() else dataset
 
 

@@ -13,11 +13,12 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+_PARTS: Final = ("where", "problem", "expected", "way_out")
 _NO_PATHS: Final = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
 
 
@@ -47,9 +48,18 @@ class SmaltiError(Exception):
             text += f". {self.way_out[0].upper()}{self.way_out[1:]}"
         return text
 
+    def reword(self, worded: Callable[[str], str]) -> None:
+        """Say all but the place in other words, for readers of another form of policies."""
+        self.problem, self.expected, self.way_out = map(worded, (self.problem, self.expected, self.way_out))
+        if len(self.args) == len(_PARTS):
+            self.args = (self.where, self.problem, self.expected, self.way_out)
+
 
 class PolicyError(SmaltiError):
     """A policy document that cannot be used; `policy.findings.diagnostics` lists every problem in it."""
+
+    def reword(self, worded: Callable[[str], str]) -> None:
+        """Say the same: its findings are in the words of their document, and show lines of it."""
 
 
 class PlanError(SmaltiError):
@@ -216,6 +226,12 @@ class ProblemsError(SmaltiError):
 
     def __str__(self) -> str:
         return "\n".join(str(problem) for problem in self.problems)
+
+    def reword(self, worded: Callable[[str], str]) -> None:
+        """Say each problem in other words."""
+        for problem in self.problems:
+            problem.reword(worded)
+        super().reword(worded)
 
 
 OWNER_CAN: Final = "ask the data's owner, who can"

@@ -478,6 +478,38 @@ def test_techniques_that_a_described_column_cannot_have(
     assert errors(check_dataset(stated, facts)) == ([("P612", 31)] if found else [])
 
 
+@pytest.mark.parametrize("method", ["masking", "k-anonymity"])
+@pytest.mark.parametrize(
+    ("name", "form", "distance", "found"),
+    [
+        ("city", "mean", None, True), ("city", "mode", None, False), ("city", "range", None, True),
+        ("age", "mean", None, False), ("age", "mode", None, True), ("age", "mean", "equal", True),
+        ("age", "mode", "equal", False), ("size", "median", None, True), ("size", "medoid", None, False),
+        ("size", "mean", "ordered", True), ("zip", "mean", None, True), ("zip", "mode", None, False),
+        ("id", "mean", None, False), ("id", "mode", "ordered", True), ("id", "median", "equal", True),
+        ("seen", "mean", None, True), ("seen", "mode", "equal", False), ("zip", "mode", "ordered", True),
+    ],
+)  # fmt: skip
+def test_what_stands_for_groups_of_a_described_column(
+    method: str, name: str, form: str, distance: str | None, found: bool
+) -> None:
+    listed = ColumnFacts("size", datatype="string", hierarchy="ordered")
+    facts = replace(FACTS, columns=(*COLUMNS, listed, ColumnFacts("zip", hierarchy="masking")))
+    near = () if distance is None else (parameter("distance", Text(distance), name),)
+    columns = () if method == "masking" else (column(name, 31),)
+    asked = anonymizing(
+        method=method, algorithm="mdav", quasi_identifiers=columns, sensitive=(), identifiers=(), l=None,
+        parameters=(parameter("outputForm", Text(form), name), *near),
+    )  # fmt: skip
+    assert errors(check_dataset(asked, facts)) == ([("P612", 31)] if found else [])
+    if method != "masking" and distance is None:
+        of_all = replace(
+            asked.permissions[0].anonymization, parameters=(parameter("outputForm", Text(form)),)
+        )
+        everywhere = replace(asked, permissions=(replace(asked.permissions[0], anonymization=of_all),))
+        assert errors(check_dataset(everywhere, facts)) == ([("P612", 31)] if found else [])
+
+
 def test_a_coded_column_whose_labels_are_nodes() -> None:
     facts = replace(FACTS, columns=(*COLUMNS, ColumnFacts("on", datatype="date", hierarchy="dates")))
     code = parameter("topCode", Day(date(2000, 1, 1)), "on")

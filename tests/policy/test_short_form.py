@@ -123,6 +123,30 @@ def test_help_is_in_the_words_of_the_short_form(name: str, help_: str) -> None:
     assert load(BAD / f"short-{name}.yaml").errors[0].help == help_
 
 
+@pytest.mark.parametrize(
+    ("method", "algorithm", "code", "help_"),
+    [
+        ("l-diversity", "bucketization", "P402", "write `anatomy`: that is bucketization here"),
+        ("bucketization", "mdav", "P401", "write `anatomy` as `algorithm`, with the method `l-diversity`"),
+        ("anatomy", "mondrian", "P401", "write `anatomy` as `algorithm`, with the method `l-diversity`"),
+        ("masking", "anatomy", "P431", "use it with the method `l-diversity`"),
+        ("l-diversity", "k-anonymity", "P402",
+         "`k-anonymity` is a method: write it as `method`, and leave out the algorithm"),
+        ("k-anonymity", "microaggregation", "P402", "write `mdav`: that is microaggregation here"),
+        ("masking", "suppression", "P402",
+         "write `cell-suppression` or `record-suppression` or `attribute-suppression`: these are"
+         " suppression here"),
+        ("masking", "Noise", "P402", "write `noise-addition`: that is noise here"),
+    ],
+)  # fmt: skip
+def test_other_names_of_techniques_point_to_what_is_meant(
+    method: str, algorithm: str, code: str, help_: str
+) -> None:
+    text = f"policy: http://x.org/p\ntarget: http://x.org/t\nmethod: {method}\nalgorithm: {algorithm}\n"
+    (error,) = [found for found in read(text).errors if found.code == code]
+    assert error.help == help_
+
+
 def test_a_finding_shows_its_line() -> None:
     parsed = load(BAD / "short-misspelt.yaml")
     assert "    3 | methd: k-anonymity\n      | ^^^^^" in render_human(parsed.errors, parsed.text)

@@ -604,11 +604,11 @@ def age(operator: str, *values: str) -> Filter:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (None, "lost or duplicated"),
+        (None, "the plan keeps|others were lost"),
         (age("gteq", "42"), "the policy excludes"),
-        (age("gteq", "7"), "lost or duplicated"),
+        (age("gteq", "7"), "the plan keeps|others were lost"),
         (age("neq", "41"), "the policy excludes"),
-        (age("isAnyOf", "41", "7", "1000"), "lost or duplicated"),
+        (age("isAnyOf", "41", "7", "1000"), "the plan keeps|others were lost"),
     ],
 )
 def test_an_output_of_other_rows_is_refused(case: Case, wanted: Filter | None, message: str) -> None:
@@ -651,9 +651,9 @@ def test_a_row_too_few_is_refused(case: Case) -> None:
     header, rows = read_csv(case.output.path)
     write_csv(case.output.path, header, rows[1:])
     np.save(case.link, np.load(case.link)[1:])
-    with pytest.raises(GuaranteeError, match="lost or duplicated"):
+    with pytest.raises(GuaranteeError, match=r"the plan keeps|others were lost"):
         case.verify(case.plan.filter)
-    with pytest.raises(GuaranteeError, match="lost or added"):
+    with pytest.raises(GuaranteeError, match="than the plan keeps"):
         case.verify_against(case.plan.filter)
 
 

@@ -161,14 +161,14 @@ def test_the_certificate_promises_distinct_l_and_nothing_of_the_data(tmp_path: P
 @pytest.mark.parametrize(
     ("words", "rows", "problem"),
     [
-        ({}, MANY_ALIKE, "cannot put it into groups"),
+        ({}, MANY_ALIKE, "cannot make groups of"),
         ({"suppression-limit": 0.01}, MANY_ALIKE, "beyond those that may be left out"),
         ({"l": 5}, ROWS, "groups of 5 different values"),
         ({"l": 30}, ROWS, "groups of 30 different values"),
-        ({}, [], "cannot put it into groups"),
+        ({}, [], "cannot make groups of"),
         ({"sensitive": ["illness", "city"], "quasi-identifiers": ["age"]}, ROWS, "several sensitive"),
-        ({"alpha": 0.5}, ROWS, "`smalti:alpha` is not implemented yet for the algorithm `anatomy`"),
-        ({"diversity": "entropy"}, ROWS, "`smalti:diversity` is not implemented yet for the algorithm"),
+        ({"alpha": 0.5}, ROWS, "`alpha` is not implemented yet for the algorithm `anatomy`"),
+        ({"diversity": "entropy"}, ROWS, "`diversity` is not implemented yet for the algorithm"),
         ({"k": 5}, ROWS, "has no refinement"),
         ({"method": "k-anonymity", "l": None, "k": 5}, ROWS, "the algorithm `anatomy` cannot meet"),
         ({"one-row-each": None, "respondent": "who"}, [*ROWS, ROWS[0]], "with several rows"),

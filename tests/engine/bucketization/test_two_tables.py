@@ -269,7 +269,7 @@ def write_a_count_otherwise(written: Written) -> None:
 TAMPERINGS: list[tuple[Callable[[Written], None], str]] = [
     (swap_values, "other values than its records|stands there twice"),
     (swap_records, "other values than its records"),
-    (add_a_record, "lost or duplicated"),
+    (add_a_record, "more rows"),
     (lose_a_record, "more are left out"),
     (count_one_more, "not the number of its records|other values"),
     (lose_a_value, "other values|not the number"),

@@ -341,8 +341,8 @@ def test_the_verifier_counts_who_is_left_out(made: Made) -> None:
     ("gone", "message"),
     [
         (["p1", "p2", "p3"], "or whose respondent withdrew"),
-        (["p1"], "lost or duplicated"),
-        ([], "lost or duplicated"),
+        (["p1"], "the plan keeps|others were lost"),
+        ([], "the plan keeps|others were lost"),
         (["p1", "p4"], "or whose respondent withdrew"),
     ],
 )
