@@ -1,14 +1,18 @@
-"""A child process that runs the command line and tells of every socket, and every read elsewhere.
+"""A child process that runs commands and tells of every socket, and every read elsewhere.
 
-Run as `python guarded.py FOLDER ARGUMENT...`: only FOLDER, what is installed, and what the interpreter
-itself needs may be opened; with `--instead CODE` that code is run. Leaves with 77 and the list of
-violations when there were any.
+Run as `python guarded.py FOLDER`, with a list of lists of arguments as JSON on the standard input: only
+FOLDER, what is installed, and what the interpreter itself needs may be opened; with `--instead CODE` that
+code is run. Answers, as JSON, each command's exit code and what it printed: 77 and the list of violations
+when there were any. One process does for all: what it reads only once it reads under the hook, too.
 """
 
+import io
+import json
 import os
 import sys
 import sysconfig
 import zoneinfo
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 FORBIDDEN = 77
@@ -31,8 +35,8 @@ def allowed_roots(folder: str) -> list[str]:
 
 
 def main() -> None:
-    """Run the command under the hook."""
-    folder, *arguments = sys.argv[1:]
+    """Run the commands under the hook, one after the other."""
+    folder, commands = sys.argv[1], json.load(sys.stdin)
     roots = allowed_roots(folder)
     sys.path[0] = folder  # that of this script, whose folder holds other tests
     violations: list[str] = []
@@ -52,25 +56,31 @@ def main() -> None:
                 raise PermissionError(path)
 
     os.chdir(folder)
-    sys.argv = ["smalti", *arguments]
     sys.addaudithook(hook)
+    ended = [run(arguments, violations) for arguments in commands]
+    sys.stdout.write(json.dumps(ended))
+    sys.stdout.flush()
+    os._exit(0)  # what libraries do at exit is not the command's doing
+
+
+def run(arguments: list[str], violations: list[str]) -> tuple[int, str]:
+    """Run a command, and return its exit code and what it printed."""
     from smalti.cli import main as cli  # noqa: PLC0415 (under the hook)
 
-    code = 0
-    try:
-        if arguments[:1] == ["--instead"]:
-            exec(arguments[1], {})
-        else:
-            cli.main()
-    except PermissionError:
-        pass
-    except SystemExit as left:
-        code = left.code if isinstance(left.code, int) else 1
-    if violations:
-        sys.stderr.write("\n".join(violations) + "\n")
-        code = FORBIDDEN
-    sys.stdout.flush()
-    os._exit(code)  # what libraries do at exit is not the command's doing
+    violations.clear()
+    sys.argv = ["smalti", *arguments]
+    code, printed = 0, io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(printed):
+        try:
+            if arguments[:1] == ["--instead"]:
+                exec(arguments[1], {})
+            else:
+                cli.main()
+        except PermissionError:
+            pass
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else 1
+    return (FORBIDDEN, "\n".join(violations)) if violations else (code, printed.getvalue())
 
 
 if __name__ == "__main__":

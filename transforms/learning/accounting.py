@@ -203,18 +203,7 @@ class SampledGaussian:
         _check_delta(delta)
         if self.sampling_rate == 1:
             return belief.largest_loss(delta, self.mu)
-        if self.rounding >= delta:
-            return math.inf
-        accountant, rest = _distribution(self), delta - self.rounding
-        start = accountant.get_epsilon(rest)
-        # Not much further, where what is left of delta(e) would be rounding alone.
-        end = accountant.get_epsilon(max(rest * 1e-4, LEAST_DELTA / 100, min(self.rounding, rest) / 100))
-        if not math.isfinite(start) or not math.isfinite(end):
-            return math.inf
-        places = np.linspace(start, max(end, start + 1e-6), _POINTS)
-        exceeded = (np.maximum(accountant.get_delta(places), 0) + self.rounding) / delta
-        usable = exceeded < 1
-        return float(np.min(places[usable] - np.log1p(-exceeded[usable]), initial=math.inf))
+        return math.inf if self.rounding >= delta else _largest_loss(self, delta)
 
     def belief(self, delta: float) -> float:
         """The posterior belief, at prior one half, that is exceeded with probability delta at most.
@@ -379,6 +368,22 @@ def _distribution(mechanism: SampledGaussian) -> Any:
     )
     accountant.compose(_event(mechanism))
     return accountant
+
+
+@lru_cache(maxsize=64)  # each plan asks for it, and what the plan states is computed from it, too
+def _largest_loss(mechanism: SampledGaussian, delta: float) -> float:
+    """That of `SampledGaussian.largest_loss`, of sampled steps whose rounding is below delta."""
+    accountant, rounding = _distribution(mechanism), mechanism.rounding
+    rest = delta - rounding
+    start = accountant.get_epsilon(rest)
+    # Not much further, where what is left of delta(e) would be rounding alone.
+    end = accountant.get_epsilon(max(rest * 1e-4, LEAST_DELTA / 100, min(rounding, rest) / 100))
+    if not math.isfinite(start) or not math.isfinite(end):
+        return math.inf
+    places = np.linspace(start, max(end, start + 1e-6), _POINTS)
+    exceeded = (np.maximum(accountant.get_delta(places), 0) + rounding) / delta
+    usable = exceeded < 1
+    return float(np.min(places[usable] - np.log1p(-exceeded[usable]), initial=math.inf))
 
 
 def library() -> Any:
