@@ -251,7 +251,7 @@ def _denial(decision: Decision) -> str:
 
 
 def _text(refused: PlanError | GuaranteeError | ProblemsError) -> str:
-    told = for_owner(refused)
-    if isinstance(told, ProblemsError):
-        return "; ".join(problem.problem for problem in told.problems)
-    return told.problem
+    error = for_owner(refused)
+    if isinstance(error, ProblemsError):
+        return "; ".join(problem.problem for problem in error.problems)
+    return error.problem
