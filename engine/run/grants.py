@@ -94,10 +94,10 @@ def in_words_for(request: RunRequest, registry: Registry) -> Iterator[None]:
     try:
         yield
     except SmaltiError as refused:
-        told = for_owner(refused)
-        if told is refused or not binds_as_owner(request, registry):
+        error = for_owner(refused)
+        if error is refused or not binds_as_owner(request, registry):
             raise
-        raise told from None
+        raise error from None
 
 
 def resolved_request(request: RunRequest, registry: Registry) -> RunRequest:

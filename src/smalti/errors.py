@@ -245,8 +245,8 @@ def for_owner(refused: SmaltiError) -> SmaltiError:
         refused: is returned as it is, where there is nothing else to say to the owner.
     """
     if isinstance(refused, ProblemsError):
-        told = tuple(map(for_owner, refused.problems))
-        return refused if told == refused.problems else ProblemsError(told)
+        errors = tuple(map(for_owner, refused.problems))
+        return refused if errors == refused.problems else ProblemsError(errors)
     if not refused.attainable and OWNER_CAN not in refused.way_out:
         return refused
     best = f": that has {'; '.join(refused.attainable)}" if refused.attainable else ""

@@ -197,11 +197,12 @@ def test_a_refusal_tells_the_rule_and_not_by_how_much(tmp_path: Path) -> None:
         stronger = small_policy(
             folder, k=("gteq", 10), uid="http://example.com/policy/10", rule={"uid": "urn:x:10"}
         )
-        told.add(attempt(folder, stronger, data, code=1).message)
+        told.add(smalti("run", stronger, *request(data), "--out", "y", cwd=folder).message)
         assert smalti("policy", "add", stronger, "--as", OWNER, cwd=folder).code == 0
-        refusals.add(attempt(folder, stronger, data, code=1, owner=None).message)
+        refusals.add(smalti("run", stronger, *request(data, owner=None), "--out", "y", cwd=folder).message)
     assert len(told) == 2
     assert len(refusals) == 1
+    assert "cannot meet k-anonymity" in refusals.pop()
 
 
 @pytest.mark.parametrize("blank", ["", '""'])
