@@ -57,7 +57,7 @@ def _coefficients(*roots: int) -> tuple[Fraction, ...]:
 _FIRST: Final = tuple(tuple(range(1, 1 + number)) for number in range(6))
 """Roots, of Goodman's first terms; best where much of the population is in the sample."""
 _PAIRS: Final = tuple((first, first + 1) for first in _PLACES)
-_ABOVE: Final = ((), *_PAIRS, *((*one, *other) for one, other in combinations(_PAIRS, 2)))
+_ABOVE: Final = ((), *_PAIRS, *((*low, *high) for low, high in combinations(_PAIRS, 2)))
 _FURTHER: Final = tuple(
     roots for above in _ABOVE for roots in (above, (1, *above)) if tuple(sorted(roots)) not in _FIRST
 )
