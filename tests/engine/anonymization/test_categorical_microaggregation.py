@@ -228,8 +228,8 @@ def test_the_verifier_refuses_other_groups(
     [
         ({"distance.city": "hierarchical"}, "the distance is `hierarchical`, which the column"),
         ({"distance.city": "ordered"}, "the distance is `ordered`, which the column `city` cannot"),
-        ({"outputForm.city": "median"}, "the output form of `city` is `median`"),
-        ({"outputForm.age": "mode"}, "the output form of `age` is `mode`"),
+        ({"outputForm.city": "median"}, r"`smalti:outputForm` is `median`, but the column `city` \(string"),
+        ({"outputForm.age": "mode"}, r"`smalti:outputForm` is `mode`, but the column `age` \(integer"),
     ],
 )  # fmt: skip
 def test_words_that_do_not_fit_a_column_are_refused_by_name(

@@ -178,7 +178,7 @@ def test_the_verifier_refuses_more_at_the_roots_than_the_limit(tmp_path: Path) -
 
 def test_the_verifier_refuses_kept_records_that_lack(tmp_path: Path) -> None:
     left_out = kept_at_the_roots(tmp_path / "run", {}).plan
-    with pytest.raises(GuaranteeError, match="rows were lost"):
+    with pytest.raises(GuaranteeError, match="fewer rows than the plan keeps"):
         verified(transformed(left_out, keeps_suppressed=True), tmp_path / "run")
 
 
@@ -198,7 +198,7 @@ def test_the_verifier_refuses_more_than_the_limit(tmp_path: Path) -> None:
     plan = suppressing(tmp_path / "run").plan
     with pytest.raises(GuaranteeError, match="records of more respondents are left out"):
         verified(transformed(plan, suppression_limit=Fraction(1, 21)), tmp_path / "run")
-    with pytest.raises(GuaranteeError, match="rows were lost"):
+    with pytest.raises(GuaranteeError, match="fewer rows than the plan keeps"):
         verified(transformed(plan, suppression_limit=Fraction(0)), tmp_path / "run")
 
 

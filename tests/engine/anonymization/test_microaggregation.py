@@ -205,7 +205,11 @@ def test_the_verifier_refuses_other_groups(
 @pytest.mark.parametrize(
     ("columns", "words", "problem"),
     [
-        (("age",), {"outputForm.age": "range"}, "the output form of `age` is `range`"),
+        (
+            ("age",),
+            {"outputForm.age": "range"},
+            r"`smalti:outputForm` is `range`, but the column `age` \(integer",
+        ),
         (("age",), {"labelBounds.age": "region"}, "`smalti:labelBounds` is `region`"),
         (("age",), {"suppressionLimit": "0.1"}, "`smalti:suppressionLimit` is not implemented yet"),
     ],

@@ -148,5 +148,5 @@ def test_classes_with_the_same_prefix_meet_the_promise_together_or_are_refused(t
     with pytest.raises(GuaranteeError) as refused:
         tried(held)
     assert "with the same labels" in refused.value.problem
-    assert "`smalti:outputForm` for `zip`" in refused.value.way_out
+    assert "`output-form` for `zip`" in refused.value.way_out
     assert tried([row.replace("p3,A47,v", "p3,A47,x") for row in held]).tried is not None

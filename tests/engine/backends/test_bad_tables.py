@@ -172,7 +172,7 @@ def test_a_row_that_the_local_engine_loses_ends_the_run(
         real(self, *more)
 
     monkeypatch.setattr(LocalRelations, "publish", publish)
-    assert "rows were lost" in str(_refusal_of_twelve_rows(tmp_path, "local"))
+    assert "fewer rows than the plan keeps" in str(_refusal_of_twelve_rows(tmp_path, "local"))
 
 
 def test_a_row_that_spark_loses_ends_the_run(
@@ -182,7 +182,7 @@ def test_a_row_that_spark_loses_ends_the_run(
 
     real = spark_writing.write_parts
     monkeypatch.setattr(spark_writing, "write_parts", lambda frame, *more: real(frame.limit(11), *more))
-    assert "rows were lost" in str(_refusal_of_twelve_rows(tmp_path, _on_spark(spark)))
+    assert "fewer rows than the plan keeps" in str(_refusal_of_twelve_rows(tmp_path, _on_spark(spark)))
 
 
 def _refusal_of_twelve_rows(folder: Path, engine: Backend | str) -> SmaltiError:

@@ -428,7 +428,7 @@ BAD: dict[str, tuple[list[Refinement], str]] = {
     ),
     "a mean of texts": (
         [WHO, algorithm("mdav"), {"leftOperand": "mosaicrown:k", "operator": "eq", "rightOperand": 3},
-         of("city", word("outputForm", "mean"))], "the output form of `city` is `mean`",
+         of("city", word("outputForm", "mean"))], "the column `city` (",
     ),
     "a distance along no hierarchy": (
         [WHO, algorithm("mdav"), {"leftOperand": "mosaicrown:k", "operator": "eq", "rightOperand": 3},
