@@ -5,7 +5,7 @@ import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -145,6 +145,25 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return OneSparkWorker(config, log)
 
 
+class FromTheEnd(pytest.Dir):
+    """A folder whose last file is collected first."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        return reversed([*super().collect()])
+
+
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+"""`gw0`, `gw1`, ...; empty where one process runs all tests."""
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Let every other worker begin at the end: in a fresh checkout, each rewrites half of the assertions.
+
+    A worker reads what another one has rewritten. All must name the tests in one order (below).
+    """
+    return FromTheEnd.from_parent(parent, path=path) if WORKER[-1:] in set("13579") else None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[object]:
     """Keep modules and tests out of the sight of the collector of garbage.
@@ -172,6 +191,8 @@ def pytest_unconfigure() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that take the Spark session, and run them first: starting Spark takes longest."""
+    if WORKER:
+        items.sort(key=lambda item: str(item.path))
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("spark"):
             item.add_marker("spark")

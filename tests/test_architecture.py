@@ -80,7 +80,8 @@ def test_each_change_of_a_registry_is_checked_by_the_one_way_to_write() -> None:
     writing = {
         (str(path.relative_to(ROOT)), node.attr)
         for path in source_files("engine", "src")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if re.search("writing|_transaction", text := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Attribute) and node.attr in {"writing", "_transaction"}
     }
     assert writing == {
@@ -135,7 +136,7 @@ def test_imports_are_found_in_every_form(tmp_path: Path, text: str, found: str) 
     path = tmp_path / "policy" / "model.py"
     path.parent.mkdir()
     path.write_text(text)
-    assert list(imports(path, tmp_path)) == [found]
+    assert imports(path, tmp_path) == (found,)
 
 
 SERVICE_SEES = {

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,10 +118,16 @@ def in_a_shell(command: str, folder: Path) -> tuple[int, str]:
 def in_this_process(command: str, folder: Path) -> tuple[int, str]:
     """A `smalti` command, without a process of its own and with the Spark session that is there."""
     words = shlex.split(command.replace("\\\n", ""))
+    words, file = (words[:-2], words[-1]) if words[-2:-1] == [">"] else (words, None)
     if words[0] != "smalti" or {"|", ">"} & set(words):
         return in_a_shell(command, folder)
     printed = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(printed):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        (folder / file).open("w", encoding="utf-8") if file else nullcontext(printed) as answer,
+        redirect_stdout(answer),
+        redirect_stderr(printed),
+    ):
         patch.setattr(sys, "argv", words)
         with pytest.raises(SystemExit) as left:
             main()

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterator
 from copy import deepcopy
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from effort import examples
+from effort import examples, is_full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,20 +106,21 @@ def test_normal_spellings_are_stable_and_the_proposed_one_is_accepted(iri: str) 
 
 
 def test_no_two_accepted_iris_are_spellings_of_one() -> None:
-    """What ledgers, owners and prohibitions rely on: whatever is compared, texts are enough."""
-    roots = (
-        "http://example.com/",
-        "http://gr\u00f6\u00dfe.example/",
-        "urn:x:",
-        "did:web:a/",
-        "http://[::1]/",
-    )
+    """What ledgers, owners and prohibitions rely on: whatever is compared, texts are enough.
+
+    With a host and without one, three parts in all ways; under other roots so many in the full suite only.
+    """
+    roots = ("http://example.com/", "urn:x:")
+    others = ("http://gr\u00f6\u00dfe.example/", "did:web:a/", "http://[::1]/")
     accepted: dict[str, str] = {}
-    for root, parts in product(roots, product(PARTS, repeat=3)):
+    for root, parts in chain(
+        product(roots, product(PARTS, repeat=3)),
+        product(others, product(PARTS, repeat=3 if is_full() else 2)),
+    ):
         iri = respelled(root + "".join(parts))
         if not iri_problem(iri):
             assert accepted.setdefault(normalised_column(iri), iri) == iri
-    assert len(accepted) > 10_000
+    assert len(accepted) > (10_000 if is_full() else 8_000)
 
 
 @pytest.mark.parametrize(

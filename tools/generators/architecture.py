@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -41,8 +42,13 @@ def dotted_name(path: Path, root: Path) -> tuple[str, ...]:
     return parts[1:] if parts[0] == "src" else ("smalti", *parts)
 
 
-def imports(path: Path, root: Path) -> Iterator[str]:
-    """The full dotted name of everything that a file imports, also inside functions."""
+@cache  # many rules are about the imports of all files
+def imports(path: Path, root: Path) -> tuple[str, ...]:
+    """The full dotted name of everything that a file imports, also inside functions; read once."""
+    return tuple(_imports(path, root))
+
+
+def _imports(path: Path, root: Path) -> Iterator[str]:
     parts = dotted_name(path, root)
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
