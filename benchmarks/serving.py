@@ -3,7 +3,7 @@
     python benchmarks/serving.py --clients 1 32 --processes 1 2 --seconds 10
 
 The server is one process, or several, as `smalti serve` starts it. Clients keep their connections, send the
-next request once they have an answer, and share the machine with the server (`generators.py`; what they
+next request once they have an answer, and share the machine with the server (`clients.py`; what they
 take of it is shown). Each decision is logged, as ever. The registry holds so many rules, as
 `registry_decisions.py` makes them.
 """
@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from generators import generators
+from clients import generators
 from registry_decisions import OWNER, fill, groups, request
 
 from smalti.deciding import decide
