@@ -18,7 +18,7 @@ from numbers import Integral, Real
 from types import SimpleNamespace
 from typing import Any, Final, ParamSpec, TypeVar
 
-from smalti.errors import ArgumentTypeError, UsageError, only_ours
+from smalti.errors import ArgumentTypeError, SmaltiError, UsageError, ours
 from smalti.policy.decide.decision import Fact, Request
 
 P = ParamSpec("P")
@@ -56,9 +56,13 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-        with only_ours():
+        try:
             _check(function, bind(args, kwargs))
             return function(*args, **kwargs)
+        except SmaltiError:
+            raise
+        except Exception as error:
+            raise ours(error) from None
 
     return guarded
 
@@ -209,8 +213,9 @@ def _check_value(where: str, value: object, expected: _Expected) -> None:
         _check_characters(where, _path(value), os.fsencode)
     elif isinstance(value, str):
         _check_characters(where, value, str.encode)
-    for part, of in () if isinstance(value, str) else _parts(value, options):
-        _check_value(f"{where}, a part", part, _resolved(of))
+    if not isinstance(value, str) and (kind in expected.several or kind not in expected.kinds):
+        for part, of in _parts(value, options):
+            _check_value(f"{where}, a part", part, _resolved(of))
     if isinstance(value, _RECORDS):
         for name, of in _fields(typing.cast(Hashable, type(value))).items():
             _check_value(f"{where}, `{name}`", getattr(value, name), of)

@@ -84,11 +84,11 @@ class Endpoint:
 
     async def _in_turn(self, request: Request, content: bytes) -> Answer:
         """The answer to what is short, after all that is short and came before."""
-        asker = None
-        if self._service.authentication.tokens is not None:
-            # The keys of an issuer may have to be fetched, for which nobody else waits.
+        service, asker = self._service, None
+        if service.authentication.tokens is not None or service.registry.path is None:
+            # An issuer or a database server may have to be asked, for which nobody else waits.
             asker = await run_in_threadpool(self._asker, request)
-        return await self._service.line.done(partial(self._worked, request, content, asker))
+        return await service.line.done(partial(self._worked, request, content, asker))
 
     @property
     def _has_body(self) -> bool:
