@@ -2,15 +2,14 @@
 
     python benchmarks/serving.py --clients 1 32 --processes 1 2 --seconds 10
 
-The server is one process, or several, as `smalti serve` starts it; clients are processes that keep their
-connections, and share the machine with it. Each decision is logged, as ever. The registry holds so many
-rules, as `registry_decisions.py` makes them.
+The server is one process, or several, as `smalti serve` starts it. Clients keep their connections, send the
+next request once they have an answer, and share the machine with the server (`clients.py`; what they
+take of it is shown). Each decision is logged, as ever. The registry holds so many rules, as
+`registry_decisions.py` makes them.
 """
 
 import argparse
-import http.client
 import json
-import multiprocessing
 import os
 import re
 import statistics
@@ -23,14 +22,12 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from clients import generators
 from registry_decisions import OWNER, fill, groups, request
 
 from smalti.deciding import decide
 from smalti.engine.registry.access import Role
 from smalti.engine.registry.registry import Registry
-
-PROCESSES = 2
-"""Of clients at most; each has a thread for each of its connections."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +44,18 @@ class ServingRow:
     cpu: float
     """Of the server, or of the library, for each decision: seconds that other work on the machine does not
     change much."""
+    of_clients: float = 0.0
+    """Seconds of CPU that the clients took for each decision."""
     most_memory: int = 0
     """Of the server, in bytes; 0: it has none."""
 
     def line(self) -> str:
+        clients = f", clients {self.of_clients * 1e3:.2f} ms" if self.of_clients else ""
         memory = f", server at most {self.most_memory / 2**20:.0f} MB" if self.most_memory else ""
         return (
             f"{self.way:<8} {self.clients:>3} clients {self.rules:>7} rules: {self.each_second:>7.0f}/s, "
             f"median {self.median * 1e3:.2f} ms, p99 {self.p99 * 1e3:.2f} ms, "
-            f"CPU {self.cpu * 1e3:.2f} ms each{memory}"
+            f"CPU {self.cpu * 1e3:.2f} ms each{clients}{memory}"
         )
 
 
@@ -66,6 +66,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, nargs="+", default=[1])
     parser.add_argument("--rules", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--generator", choices=[*generators()], default=next(iter(generators())))
     parser.add_argument("--json", action="store_true", help="one line of JSON for each")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -80,17 +81,30 @@ def main() -> None:
         settings = Path(folder) / "settings.toml"
         settings.write_text("[service]\nrate-of-party = 0\n", encoding="utf-8")
         for processes in arguments.processes:
-            with serving(Path(folder), processes) as (server, port):
-                # The first decisions read the rules, and load what they need.
-                asked(port, key, 8 * processes, arguments.seconds / 2, arguments.rules)
-                for clients in arguments.clients:
-                    before = cpu_of(server)
-                    seconds = asked(port, key, clients, arguments.seconds, arguments.rules)
-                    cpu = (cpu_of(server) - before) / len(seconds)
-                    way = "HTTP" if processes == 1 else f"HTTP x{processes}"
-                    rows.append(row(way, clients, arguments, seconds, cpu, memory_of(server)))
+            rows += served(Path(folder), key, processes, arguments)
     for each in rows:
         print(json.dumps(asdict(each)) if arguments.json else each.line(), flush=True)
+
+
+def served(folder: Path, key: str, processes: int, arguments: argparse.Namespace) -> list[ServingRow]:
+    """The decisions of a service of so many processes, for each number of clients."""
+    ask, rows = generators()[arguments.generator], []
+    targets = [request(50 * each).targets[0] for each in range(arguments.rules // 50)]
+    with serving(folder, processes) as (server, port):
+        # The first decisions read the rules, and load what they need.
+        ask(port, key, 8 * processes, max(2.0, arguments.seconds / 2), targets)
+        for clients in arguments.clients:
+            before = cpu_of(server)
+            load = ask(port, key, clients, arguments.seconds, targets)
+            cpu = (cpu_of(server) - before) / load.answered
+            way = "HTTP" if processes == 1 else f"HTTP x{processes}"
+            rows.append(
+                ServingRow(
+                    way, clients, arguments.rules, load.answered / load.seconds, load.median, load.p99, cpu,
+                    load.cpu / load.answered, memory_of(server),
+                )
+            )  # fmt: skip
+    return rows
 
 
 @contextmanager
@@ -106,8 +120,10 @@ def serving(folder: Path, processes: int) -> Iterator[tuple[int, int]]:
         assert server.stdout is not None
         opened = re.search(r":(\d+)/", server.stdout.readline())
         assert opened is not None
-        yield server.pid, int(opened[1])
-        server.terminate()
+        try:
+            yield server.pid, int(opened[1])
+        finally:
+            server.terminate()
 
 
 def family_of(process: int) -> list[int]:
@@ -140,49 +156,9 @@ def library(registry: Registry, arguments: argparse.Namespace) -> ServingRow:
         decision = decide(party=wanted.party, action="read", target=wanted.targets[0], registry=registry)
         assert decision.is_permitted
         took.append(time.perf_counter() - start)
-    return row("library", 1, arguments, took, (time.process_time() - before) / len(took))
-
-
-def asked(port: int, key: str, clients: int, seconds: float, rules: int) -> list[float]:
-    """The seconds that each request of some clients took."""
-    shares = [clients // PROCESSES + (n < clients % PROCESSES) for n in range(PROCESSES)]
-    with multiprocessing.Pool(PROCESSES) as pool:
-        parts = pool.starmap(_share, [(port, key, share, seconds, rules) for share in shares if share])
-    return [took for part in parts for took in part]
-
-
-def _share(port: int, key: str, clients: int, seconds: float, rules: int) -> list[float]:
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (in the child)
-
-    with ThreadPoolExecutor(clients) as pool:
-        parts = pool.map(lambda _: _client(port, key, seconds, rules), range(clients))
-        return [took for part in parts for took in part]
-
-
-def _client(port: int, key: str, seconds: float, rules: int) -> list[float]:
-    connection = http.client.HTTPConnection("127.0.0.1", port)
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    took: list[float] = []
-    end = time.perf_counter() + seconds
-    while (start := time.perf_counter()) < end:
-        target = request(50 * (len(took) % (rules // 50))).targets[0]
-        body = json.dumps({"action": "read", "targets": [target]})
-        connection.request("POST", "/v1/decisions", body, headers)
-        answer = connection.getresponse()
-        document = json.loads(answer.read())
-        assert document["permitted"] is True, document
-        took.append(time.perf_counter() - start)
-    connection.close()
-    return took
-
-
-def row(
-    way: str, clients: int, arguments: argparse.Namespace, took: list[float], cpu: float, memory: int = 0
-) -> ServingRow:
-    """What the seconds of many decisions come to."""
+    cpu = (time.process_time() - before) / len(took)
     p99, each_second = statistics.quantiles(took, n=100)[98], len(took) / arguments.seconds
-    median = statistics.median(took)
-    return ServingRow(way, clients, arguments.rules, each_second, median, p99, cpu, memory)
+    return ServingRow("library", 1, arguments.rules, each_second, statistics.median(took), p99, cpu)
 
 
 if __name__ == "__main__":

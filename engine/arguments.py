@@ -9,6 +9,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from difflib import get_close_matches
@@ -17,7 +18,7 @@ from numbers import Integral, Real
 from types import SimpleNamespace
 from typing import Any, Final, ParamSpec, TypeVar
 
-from smalti.errors import ArgumentTypeError, UsageError, only_ours
+from smalti.errors import ArgumentTypeError, SmaltiError, UsageError, ours
 from smalti.policy.decide.decision import Fact, Request
 
 P = ParamSpec("P")
@@ -38,6 +39,8 @@ _WORDS_BY_NAME: Final = {"ArrowStream": "a data frame"}
 """Of protocols of other rooms."""
 _NUMBERS: Final[Mapping[object, type]] = {int: Integral, float: Real}
 _SEVERAL: Final = (Iterable, Collection, Sequence, Set, tuple, frozenset, list)
+_SIMPLE: Final = frozenset({bytes, bool, int, float, Decimal, datetime, type(None)})
+"""Types whose values are sound whatever they are."""
 _RECORDS: Final[tuple[type, ...]] = (Request, Fact)
 """Callers build these themselves, so their fields are checked, too."""
 
@@ -53,9 +56,13 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-        with only_ours():
+        try:
             _check(function, bind(args, kwargs))
             return function(*args, **kwargs)
+        except SmaltiError:
+            raise
+        except Exception as error:
+            raise ours(error) from None
 
     return guarded
 
@@ -105,13 +112,38 @@ def _misfit(function: Callable[..., object], problem: str) -> ArgumentTypeError:
     return ArgumentTypeError(f"{name}()", problem, "the documented arguments")
 
 
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """An annotation, resolved."""
+
+    options: tuple[object, ...]
+    """The single types."""
+    takes_paths: bool
+    kinds: frozenset[object]
+    """Types whose values are of an expected one: what most calls need to look at."""
+    simple: frozenset[object]
+    """Those of them whose values need no further look."""
+    several: frozenset[object]
+    """Those of them whose values need none where they are empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameters:
+    """What a function's arguments are checked by."""
+
+    by_name: Mapping[str, tuple[str, _Expected]]
+    """With the words that messages name each by."""
+    choices: Mapping[str, object] | None
+    """The types of its choices, where it takes any."""
+
+
 def _check(function: Callable[..., object], arguments: Mapping[str, object]) -> None:
-    expected, choices = _annotations(function)
+    parameters = _parameters(function)
     for name, value in arguments.items():
-        if name in expected:
-            _check_value(f"{function.__qualname__}(): `{name}`", value, expected[name])
-        elif choices is not None and isinstance(value, Mapping):
-            _check_choices(function, value, choices)
+        if (parameter := parameters.by_name.get(name)) is not None:
+            _check_value(parameter[0], value, parameter[1])
+        elif parameters.choices is not None and isinstance(value, Mapping):
+            _check_choices(function, value, parameters.choices)
 
 
 def _check_choices(
@@ -123,26 +155,27 @@ def _check_choices(
             close = get_close_matches(name, choices, n=1)
             suggestion = f"; did you mean `{close[0]}`?" if close else ""
             raise _misfit(function, f"got an unexpected keyword argument `{name}`{suggestion}")
-        _check_value(f"{function.__qualname__}(): `{name}`", value, choices[name])
+        _check_value(f"{function.__qualname__}(): `{name}`", value, _resolved(choices[name]))
 
 
 @cache
-def _annotations(
-    function: Callable[..., object],
-) -> tuple[Mapping[str, object], Mapping[str, object] | None]:
-    """The types of a function's arguments by name, and those of its choices, where it takes any."""
+def _parameters(function: Callable[..., object]) -> _Parameters:
     parameters = inspect.signature(function).parameters
     # Without what the function returns, whose types need not be imported yet.
     said = {name: function.__annotations__[name] for name in parameters if name in function.__annotations__}
     of_parameters = SimpleNamespace(__annotations__=said)
-    expected = typing.get_type_hints(of_parameters, function.__globals__, dict(_LATE))
+    annotations = typing.get_type_hints(of_parameters, function.__globals__, dict(_LATE))
     choices: Mapping[str, object] | None = None
     for name, parameter in parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             # Words of policies have no types here: the reader of policies checks them.
-            for of in typing.get_args(expected.pop(name)):
+            for of in typing.get_args(annotations.pop(name)):
                 choices = typing.get_type_hints(of, localns=dict(_LATE))
-    return expected, choices
+    by_name = {
+        name: (f"{function.__qualname__}(): `{name}`", _resolved(annotation))
+        for name, annotation in annotations.items()
+    }
+    return _Parameters(by_name, choices)
 
 
 class _Late(type):
@@ -162,23 +195,27 @@ _LATE: Final[Mapping[str, object]] = {
 """What annotations name that is imported for type checkers alone."""
 
 
-def _check_value(where: str, value: object, annotation: object) -> None:
-    """Refuse a value of another type than the annotation's; the message names its type only.
+def _check_value(where: str, value: object, expected: _Expected) -> None:
+    """Refuse a value of another type than what is expected; the message names its type only.
 
     Raises:
         ArgumentTypeError: it is of another type.
         UsageError: it is a path or a text with a character that none has.
     """
-    options, takes_paths = _resolved(annotation)
-    if not any(_is(value, option) for option in options):
-        expected = " or ".join(_words(option) for option in options)
-        raise ArgumentTypeError(where, f"its type is `{type(value).__name__}`", expected)
-    if takes_paths:
+    kind = type(value)
+    if kind in expected.simple or (kind in expected.several and not value):
+        return
+    options = expected.options
+    if not (kind in expected.kinds or any(_is(value, option) for option in options)):
+        words = " or ".join(_words(option) for option in options)
+        raise ArgumentTypeError(where, f"its type is `{type(value).__name__}`", words)
+    if expected.takes_paths:
         _check_characters(where, _path(value), os.fsencode)
     elif isinstance(value, str):
         _check_characters(where, value, str.encode)
-    for part, of in () if isinstance(value, str) else _parts(value, options):
-        _check_value(f"{where}, a part", part, of)
+    if not isinstance(value, str) and (kind in expected.several or kind not in expected.kinds):
+        for part, of in _parts(value, options):
+            _check_value(f"{where}, a part", part, _resolved(of))
     if isinstance(value, _RECORDS):
         for name, of in _fields(typing.cast(Hashable, type(value))).items():
             _check_value(f"{where}, `{name}`", getattr(value, name), of)
@@ -194,10 +231,14 @@ def _check_characters(where: str, text: str | None, encode: Callable[[str], byte
 
 
 @cache
-def _resolved(annotation: object) -> tuple[tuple[object, ...], bool]:
-    """The single types of an annotation, and whether a path is one of them."""
+def _resolved(annotation: object) -> _Expected:
     options = tuple(_options(annotation))
-    return options, any(map(_is_path, options))
+    takes_paths = any(map(_is_path, options))
+    several = frozenset(
+        kind for kind in (tuple, list, frozenset) if any(_is(kind(), each) for each in options)
+    )
+    kinds = several.union(option for option in options if type(option) is type and option not in _SEVERAL)
+    return _Expected(options, takes_paths, kinds, kinds & _SIMPLE, several)
 
 
 def _options(annotation: object) -> Iterator[object]:
@@ -273,8 +314,8 @@ def _parts(value: object, options: Sequence[object]) -> Iterator[tuple[object, o
 
 
 @cache
-def _fields(record: Any) -> Mapping[str, object]:
-    return typing.get_type_hints(record)
+def _fields(record: Any) -> Mapping[str, _Expected]:
+    return {name: _resolved(annotation) for name, annotation in typing.get_type_hints(record).items()}
 
 
 def _words(option: object) -> str:

@@ -108,13 +108,13 @@ class Database:
 
     def revision(self) -> Revision:
         """The last change; `NO_REVISION` where there is none. One cheap query."""
+        if self._is_checked and self.path is not None:
+            with self._translated():
+                return self._watch.revision()
         if not self.exists:
             return NO_REVISION
-        if not self._is_checked or self.path is None:
-            with self.reading() as connection:
-                return last_revision(connection)
-        with self._translated():
-            return self._watch.revision()
+        with self.reading() as connection:
+            return last_revision(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -289,8 +289,8 @@ class _Watch:
 
     def revision(self) -> Revision:
         try:
-            status = self._path.stat()
-        except OSError:
+            status = os.stat(self._path)
+        except (FileNotFoundError, NotADirectoryError):
             self.close()
             return NO_REVISION
         process_and_file = (os.getpid(), status.st_dev, status.st_ino)

@@ -90,7 +90,7 @@ def decide(
         request = replace(request, time=datetime.now(UTC))
     with registry.snapshot() as snapshot:
         judge = Judge(registry, snapshot, explain)
-        decision = replace(decide_as(judge, request, submission, frozenset()), request=request)
+        decision = decide_as(judge, request, submission, frozenset())
     if registry.decision_log is not None:
         registry.decision_log.append(decision, time.perf_counter() - start, asked_by=asked_by)
     return decision

@@ -17,17 +17,31 @@ one, so a machine that loses power may lose the last ones.
 import json
 import os
 import uuid
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from smalti.engine.tables.appending import append_line
+from smalti.engine.tables.appending import append_lines
 from smalti.errors import RegistryError
 from smalti.policy.decide.decision import Decision, Reason
 from smalti.vocab.terms import IRI
 
 ENVIRONMENT: Final = "SMALTI_DECISION_LOG"
+
+
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """Lines that are written together."""
+
+    path: Path
+    lines: list[bytes] = field(default_factory=list)
+
+
+_GATHERED: Final[ContextVar[_Gathered | None]] = ContextVar("gathered", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +78,36 @@ class DecisionLog:
             asked_by: who asked about the party of the request; None: the party itself.
 
         Raises:
-            RegistryError: the log cannot be written; the caller must not return the decision.
+            RegistryError: the log cannot be written; the caller must not return the decision. Within
+                `together`, its end raises this, and no decision may be returned before.
         """
         document = entry(decision, seconds, because, asked_by)
-        line = json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+        line = text.encode("utf-8", "backslashreplace")
+        if (gathered := _GATHERED.get()) is not None and gathered.path == self.path:
+            gathered.lines.append(line)
+        else:
+            self._write([line])
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Log all decisions of this thread until the end of the block in one piece, and there.
+
+        Raises:
+            RegistryError: at the end; the log cannot be written, and the caller must return none of them.
+        """
+        gathered = _Gathered(self.path)
+        token = _GATHERED.set(gathered)
         try:
-            append_line(self.path, line.encode("utf-8", "backslashreplace"))
+            yield
+        finally:
+            _GATHERED.reset(token)
+            if gathered.lines:
+                self._write(gathered.lines)
+
+    def _write(self, lines: Sequence[bytes]) -> None:
+        try:
+            append_lines(self.path, lines)
         except OSError as error:
             raise RegistryError(
                 str(self.path),

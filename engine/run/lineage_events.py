@@ -14,7 +14,7 @@ from typing import Final
 from smalti.engine.binding.run_request import BegunRun, RunEnd
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.run.lineage import begun_event, run_event
-from smalti.engine.tables.appending import append_line
+from smalti.engine.tables.appending import append_lines
 from smalti.engine.tables.sending import is_plain_address, post
 from smalti.errors import BackendError, UsageError
 
@@ -64,7 +64,7 @@ class LineageEvents:
 
     def _send(self, event: bytes) -> None:
         if not _is_address(self._place):
-            append_line(Path(self._place), event + b"\n")
+            append_lines(Path(self._place), [event + b"\n"])
             return
         key = os.environ.get(KEY)
         post(self._place, event, {"Authorization": f"Bearer {key}"} if key else {})

@@ -184,17 +184,22 @@ def only_ours() -> Iterator[None]:
         yield
     except SmaltiError:
         raise
-    except MemoryError:
-        raise BackendError(
+    except Exception as error:
+        raise ours(error) from None
+
+
+def ours(error: Exception) -> "SmaltiError":
+    """The error of this module for an exception that is none."""
+    if isinstance(error, MemoryError):
+        return BackendError(
             "this machine",
             "there is not enough memory",
             "more memory, or less data",
             "close other programs",
-        ) from None
-    except OSError as error:
-        raise _refused_by_system(error) from None
-    except Exception as error:
-        raise unforeseen(error) from None
+        )
+    if isinstance(error, OSError):
+        return _refused_by_system(error)
+    return unforeseen(error)
 
 
 def _refused_by_system(error: OSError) -> SmaltiError:

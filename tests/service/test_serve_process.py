@@ -1,5 +1,6 @@
 """`smalti serve` as a process of its own, over sockets: starts with a key, outlasts slow clients, ends."""
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -11,15 +12,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from shell import CUSTOMER, smalti
+from starlette.applications import Starlette
 
 from smalti.engine.registry.access import Role
 from smalti.engine.registry.registry import Registry
 from smalti.service.configuration import Configuration
+from smalti.service.processes import server_configuration
 from smalti.service.server import listening
 from smalti.vocab.terms import IRI
 
@@ -115,6 +119,38 @@ def test_small_answers_are_sent_at_once(tmp_path: Path) -> None:
         accepted, _ = listener.accept()
         with connection, accepted:
             assert accepted.proto == socket.IPPROTO_TCP
+
+
+def test_one_of_several_processes_leaves_connections_to_the_others(tmp_path: Path) -> None:
+    """It takes one at a time; the others wait, however short the queue that asyncio asks for."""
+    configuration = Configuration(
+        uploads=tmp_path / "uploads", outputs=tmp_path / "outputs", port=0, processes=2
+    )
+
+    async def taken_at_once(listener: socket.socket) -> list[int]:
+        protocols: list[asyncio.Protocol] = []
+        counts: list[int] = []
+
+        def protocol() -> asyncio.Protocol:
+            protocols.append(asyncio.Protocol())
+            return protocols[-1]
+
+        backlog = server_configuration(Starlette(), configuration).backlog
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(protocol, sock=listener, backlog=backlog)
+        with contextlib.ExitStack() as connections:
+            for _ in range(20):
+                connection = socket.create_connection(listener.getsockname(), timeout=5)
+                connections.enter_context(connection)
+            while len(protocols) < 20:
+                counts.append(len(protocols))
+                await asyncio.sleep(0)
+        server.close()
+        return counts
+
+    with listening(configuration) as (listener, _):
+        counts = asyncio.run(taken_at_once(listener))
+    assert max(later - earlier for earlier, later in pairwise(counts)) == 1
 
 
 def serving(folder: Path, *options: str) -> tuple["subprocess.Popen[str]", int, str]:

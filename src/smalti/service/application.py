@@ -34,12 +34,11 @@ from smalti.service.state import Service
 from smalti.service.web.site import routes_of, to_home, wants_page
 
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
-    *status.OPERATIONS, *policies.OPERATIONS, *decisions.OPERATIONS, *data.OPERATIONS,
-    *permissions.OPERATIONS, *targets.OPERATIONS, *previews.OPERATIONS, *budgets.OPERATIONS,
-    *jobs.OPERATIONS, *audits.OPERATIONS, *evaluations.OPERATIONS, *signaling.OPERATIONS,
-    *owners.OPERATIONS,
+    *decisions.OPERATIONS, *evaluations.OPERATIONS, *status.OPERATIONS, *policies.OPERATIONS,
+    *data.OPERATIONS, *permissions.OPERATIONS, *targets.OPERATIONS, *previews.OPERATIONS,
+    *budgets.OPERATIONS, *jobs.OPERATIONS, *audits.OPERATIONS, *signaling.OPERATIONS, *owners.OPERATIONS,
 )  # fmt: skip
-"""All operations of the service."""
+"""All operations of the service; routes are tried in this order, and decisions are asked for most."""
 _CODES: Final = {404: "not-found", 405: "method-not-allowed"}
 
 

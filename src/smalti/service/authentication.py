@@ -1,11 +1,12 @@
 """From a request's Authorization header to a party; the one place where anybody is recognised."""
 
 import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
-from smalti.engine.registry.access import KEY_PREFIX, AccessEntry, digest_of_key
+from smalti.engine.registry.access import KEY_PREFIX, digest_of_key
 from smalti.engine.registry.registry import Registry
 from smalti.service.parties import EVERYBODY, Asker
 from smalti.service.problems import RefusedError
@@ -31,7 +32,10 @@ class Authentication:
     """One of its own where it is a file, since a file's revision is not for several threads at once."""
     tokens: Tokens | None = None
     passing: PassingKey | None = None
-    _entries: tuple[AccessEntry, ...] = ()
+    _of_key: Mapping[str, Asker] = field(default_factory=dict)
+    """By the key's digest, which nobody can choose: how long it takes to find one tells nothing."""
+    _of_subject: Mapping[tuple[str, str], Asker] = field(default_factory=dict)
+    """By issuer and subject."""
     _revision: object = None
     _lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -52,7 +56,7 @@ class Authentication:
             return self.asker_of_key(digest_of_key(credentials))
         if self.tokens is None:
             raise unauthenticated("no issuer of tokens is configured, and this is no key")
-        return self._of_subject(self.tokens.issuer.issuer, self.tokens.subject(credentials))
+        return self._asker_of_subject(self.tokens.issuer.issuer, self.tokens.subject(credentials))
 
     def check(self) -> None:
         """Read who may ask, if that changed.
@@ -60,7 +64,7 @@ class Authentication:
         Raises:
             RegistryError: the registry cannot be read.
         """
-        self._in_force()
+        self._follow()
 
     def asker_of_key(self, digest: str) -> Asker:
         """Who asks with the key of a digest.
@@ -70,29 +74,36 @@ class Authentication:
         """
         if self.passing is not None and hmac.compare_digest(digest, self.passing.digest):
             return self.passing.asker
-        for entry in self._in_force():
-            if entry.digest is not None and hmac.compare_digest(digest, entry.digest):
-                return Asker.of(entry)
+        self._follow()
+        if (asker := self._of_key.get(digest)) is not None:
+            return asker
         raise unauthenticated("the key is not in force")
 
-    def _of_subject(self, issuer: str, subject: str) -> Asker:
-        for entry in self._in_force():
-            if (entry.issuer, entry.subject) == (issuer, subject):
-                return Asker.of(entry)
+    def _asker_of_subject(self, issuer: str, subject: str) -> Asker:
+        self._follow()
+        if (asker := self._of_subject.get((issuer, subject))) is not None:
+            return asker
         raise RefusedError(
             403,
             "subject-not-mapped",
             "ask the operator to map it: smalti access map-subject ISSUER SUBJECT",
         )
 
-    def _in_force(self) -> tuple[AccessEntry, ...]:
+    def _follow(self) -> None:
+        """Read who may ask, if that changed."""
         access = self.registry.access
         with self._lock:
             revision = access.revision()
-            if revision != self._revision:
-                self._entries = tuple(entry for entry in access.listed() if entry.is_in_force)
-                self._revision = revision
-            return self._entries
+            if revision == self._revision:
+                return
+            entries = [entry for entry in access.listed() if entry.is_in_force]
+            self._of_key = {entry.digest: Asker.of(entry) for entry in entries if entry.digest is not None}
+            self._of_subject = {
+                (entry.issuer, entry.subject): Asker.of(entry)
+                for entry in entries
+                if entry.issuer is not None and entry.subject is not None
+            }
+            self._revision = revision
 
 
 def passing_key(party: IRI, key: str) -> PassingKey:

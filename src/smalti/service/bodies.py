@@ -1,10 +1,11 @@
 """Bodies of requests: read within limits of size and time, before any thread works for the request."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from typing import Final
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from smalti.service.problems import RefusedError
 
@@ -44,31 +45,32 @@ async def whole_body(request: Request) -> bytes:
         RefusedError: it is too large, too slow, or ends early.
     """
     announced(request, LARGEST)
-    try:
-        async with asyncio.timeout(2 * SECONDS):
-            return b"".join([chunk async for chunk in chunks(request, LARGEST)])
-    except TimeoutError:
-        raise _too_slow() from None
+    return b"".join([chunk async for chunk in chunks(request, LARGEST, 2 * SECONDS)])
 
 
-async def chunks(request: Request, limit: int) -> AsyncIterator[bytes]:
+async def chunks(request: Request, limit: int, longest: float = math.inf) -> AsyncIterator[bytes]:
     """The parts of a body as they arrive.
 
+    Args:
+        request: whose body it is.
+        limit: bytes.
+        longest: seconds for all of them.
+
     Raises:
-        RefusedError: more than the limit arrives, whatever was announced; or nothing, for too long; or the
-            client goes away.
+        RefusedError: more than the limit arrives, whatever was announced; or nothing, for too long; or all
+            takes too long; or the client goes away.
     """
-    size, stream = 0, request.stream()
-    while True:
+    size, now = 0, asyncio.get_running_loop().time
+    end, is_all = now() + longest, False
+    while not is_all:
         try:
-            async with asyncio.timeout(SECONDS):
-                chunk = await anext(stream, None)
+            async with asyncio.timeout_at(min(end, now() + SECONDS)):
+                message = await request.receive()
         except TimeoutError:
             raise _too_slow() from None
-        except ClientDisconnect:
-            raise RefusedError(400, "bad-request", "the body ended early") from None
-        if chunk is None:
-            return
+        if message["type"] == "http.disconnect":
+            raise RefusedError(400, "bad-request", "the body ended early")
+        chunk, is_all = message.get("body", b""), not message.get("more_body", False)
         size += len(chunk)
         if size > limit:
             raise too_large(limit)

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -73,10 +74,21 @@ class Endpoint:
             return await self._streamed(request)
         if not self._has_body:
             return await run_in_threadpool(self._worked, request, b"", None)
-        if (bodies.announced(request, bodies.LARGEST) or _SMALL + 1) <= _SMALL:
+        is_small = (bodies.announced(request, bodies.LARGEST) or _SMALL + 1) <= _SMALL
+        if self._operation.is_short and is_small:
+            return await self._in_turn(request, await bodies.whole_body(request))
+        if is_small:
             return await run_in_threadpool(self._worked, request, await bodies.whole_body(request), None)
         asker = await run_in_threadpool(self._asker, request)
         return await run_in_threadpool(self._worked, request, await bodies.whole_body(request), asker)
+
+    async def _in_turn(self, request: Request, content: bytes) -> Answer:
+        """The answer to what is short, after all that is short and came before."""
+        service, asker = self._service, None
+        if service.authentication.tokens is not None or service.registry.path is None:
+            # An issuer or a database server may have to be asked, for which nobody else waits.
+            asker = await run_in_threadpool(self._asker, request)
+        return await service.line.done(partial(self._worked, request, content, asker))
 
     @property
     def _has_body(self) -> bool:

@@ -5,6 +5,7 @@ import os
 from smalti.engine.registry.registry import Registry
 from smalti.service.authentication import Authentication, PassingKey
 from smalti.service.configuration import Configuration, check_configuration
+from smalti.service.line import Line
 from smalti.service.looks import MOST, Looks
 from smalti.service.measurements import SHARED, Measurements
 from smalti.service.rates import rates_of
@@ -33,6 +34,9 @@ def open_service(registry: Registry, configuration: Configuration, passing: Pass
     rates = rates_of(configuration.rate_of_party, configuration.rate_of_address, processes)
     measurements = Measurements(os.environ.get(SHARED) if processes > 1 else None)
     looks = Looks(max(1, MOST // processes))
+    log = registry.decision_log
+    line = Line() if log is None else Line(log.together)
     return Service(
-        registry, configuration, authentication, uploads, configuration.outputs, measurements, rates, looks
-    )
+        registry, configuration, authentication, uploads, configuration.outputs, measurements, rates, line,
+        looks,
+    )  # fmt: skip

@@ -107,7 +107,7 @@ class Operation(Generic[Q, B]):
     roles: frozenset[Role]
     """Who may ask: anybody of these; empty: everybody, without being recognised."""
     handler: Callable[[Call[Q, B]], Answer]
-    """Called in a thread of a pool."""
+    """Called in a thread."""
     query: type[Q]
     body: type[B]
     """A model, `RawBody`, `Upload`, or the type of None."""
@@ -128,6 +128,9 @@ class Operation(Generic[Q, B]):
     malformed: int = 422
     """The status of the refusal of what is not understood, where another specification prescribes it."""
     tag: str = ""
+    is_short: bool = False
+    """Whether the handler takes about as long as a decision, and changes nothing: then it is called in turn
+    (`Line`), and several are logged together."""
 
     @property
     def writes(self) -> bool:

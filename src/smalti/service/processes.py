@@ -16,8 +16,9 @@ import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.reduction import DupFd
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
@@ -43,6 +44,11 @@ _GRACE: Final = 10
 """Seconds for requests to end once the service is stopped."""
 _UNANSWERED: Final = 60
 """Seconds after which a process that does not answer its supervisor is killed; starting takes some."""
+_WAITING: Final = 2048
+"""Connections that wait to be taken."""
+_TAKEN_AT_ONCE: Final = 1
+"""Connections that one of several processes takes before it looks after those that it has. asyncio takes up
+to as many as may wait; then one process takes all that come together, and the others have nothing to do."""
 LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -95,6 +101,22 @@ def answer_by_several(
             "one that answers",
             "see the log above",
         )
+
+
+class Listener(socket.socket):
+    """A socket whose connections wait, however few a process takes at once; for asyncio the two are one."""
+
+    def listen(self, _taken_at_once: int = _WAITING, /) -> None:
+        """Let connections wait."""
+        super().listen(_WAITING)
+
+    def __reduce__(self) -> tuple[Callable[..., "Listener"], tuple[object, ...]]:
+        """For processes that are started."""
+        return _received, (DupFd(self.fileno()), self.family, self.type, self.proto)
+
+
+def _received(descriptor: Any, family: int, kind: int, protocol: int) -> Listener:
+    return Listener(family, kind, protocol, fileno=descriptor.detach())
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +185,7 @@ def server_configuration(
         answering,
         factory=not isinstance(answering, Starlette),
         workers=configuration.processes,
+        backlog=_WAITING if configuration.processes == 1 else _TAKEN_AT_ONCE,
         timeout_worker_healthcheck=_UNANSWERED,
         access_log=False,
         log_config=None,

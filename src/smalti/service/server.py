@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from smalti.engine.registry.access import KEY_PREFIX
 from smalti.engine.registry.commit import recover
@@ -18,15 +18,12 @@ from smalti.errors import BackendError, UsageError
 from smalti.service.authentication import passing_key
 from smalti.service.configuration import Configuration
 from smalti.service.opening import open_service
-from smalti.service.processes import answer_alone, answer_by_several
+from smalti.service.processes import Listener, answer_alone, answer_by_several
 from smalti.tidying import Places, tidying
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_WAITING: Final = 2048
-"""Connections that wait to be taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +88,12 @@ def listening(configuration: Configuration) -> "Iterator[tuple[socket.socket, in
     """
     family = socket.AF_INET6 if ":" in configuration.host else socket.AF_INET
     # asyncio sends small packets at once only where the protocol is named.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((configuration.host, configuration.port))
-            listener.listen(_WAITING)
+            listener.listen()
         except OSError as error:
             raise BackendError(
                 "address (--address)", f"it cannot be used ({os.strerror(error.errno or 0)})",

@@ -6,6 +6,7 @@ from pathlib import Path
 from smalti.engine.registry.registry import Registry
 from smalti.service.authentication import Authentication
 from smalti.service.configuration import Configuration
+from smalti.service.line import Line
 from smalti.service.looks import Looks
 from smalti.service.measurements import Measurements
 from smalti.service.rates import Rates
@@ -25,5 +26,6 @@ class Service:
     """A private folder, in which each job has its own."""
     measurements: Measurements
     rates: Rates
+    line: Line
     looks: Looks = field(default_factory=Looks)
     streams: Streams = field(default_factory=Streams)

@@ -142,6 +142,27 @@ def test_a_decision_that_cannot_be_written_down_is_not_made(registry: Registry, 
     assert caught.value.__suppress_context__
 
 
+def test_decisions_that_are_logged_together_are_logged_at_the_end_or_not_at_all(
+    registry: Registry, tmp_path: Path
+) -> None:
+    log, elsewhere = registry.decision_log, Registry.open(tmp_path / "other.sqlite")
+    assert log is not None
+    with log.together():
+        for _ in range(3):
+            decide(registry, read())
+        decide(elsewhere, read())
+        assert len(lines(tmp_path, "other.sqlite.decisions.jsonl")) == 1
+        assert not log.path.exists()
+    assert len(lines(tmp_path)) == 3
+    log.path.unlink()
+    log.path.mkdir()
+    with pytest.raises(RegistryError, match="the decision cannot be logged"), log.together():
+        decide(registry, read())
+    log.path.rmdir()
+    decide(registry, read())
+    assert len(lines(tmp_path)) == 1
+
+
 def test_half_a_line_is_taken_back(registry: Registry, tmp_path: Path) -> None:
     """A limit on the file's size stands for a full disk."""
     decide(registry, read())

@@ -108,6 +108,7 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
         method="POST", path="/v1/decisions", name="decide", tag="decisions",
         summary="Decide whether the asker may do something, by the policies in force; it is logged.",
         roles=PARTIES, handler=decide_one, query=NoQuery, body=DecisionRequest, gives=_DECISION,
+        is_short=True,
     ),
     Operation(
         method="POST", path="/v1/decisions/batch", name="decideAll", tag="decisions",

@@ -286,7 +286,7 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
         method="POST", path=_EVALUATION, name="evaluate", tag=AUTHZEN,
         summary="Decide whether a subject may do something: the asker itself, or for gateways anybody.",
         roles=ASKERS, handler=evaluate, query=NoQuery, body=Evaluation, gives=having("decision"),
-        malformed=400,
+        malformed=400, is_short=True,
     ),
     Operation(
         method="POST", path=_EVALUATIONS, name="evaluateAll", tag=AUTHZEN,
