@@ -14,7 +14,7 @@ from smalti.cli.auditing_generative import generative
 from smalti.cli.performing import perform
 from smalti.engine.jobs.requests import GenerativeAudit
 from smalti.engine.registry.job_entries import JobResult
-from smalti.transforms.generative.audit import GenerativeAttack
+from smalti.transforms.generative.attack_names import GenerativeAttack
 from smalti.transforms.generative.distances import DistanceName
 
 RECORDS, WIDTH, SIZE = 60, 6, 10
