@@ -17,7 +17,10 @@ one, so a machine that loses power may lose the last ones.
 import json
 import os
 import uuid
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +31,17 @@ from smalti.policy.decide.decision import Decision, Reason
 from smalti.vocab.terms import IRI
 
 ENVIRONMENT: Final = "SMALTI_DECISION_LOG"
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Lines of a log that are written together."""
+
+    path: Path
+    lines: list[str] = field(default_factory=list)
+
+
+_held: ContextVar[_Held | None] = ContextVar("_held", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +82,31 @@ class DecisionLog:
         """
         document = entry(decision, seconds, because, asked_by)
         line = json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+        held = _held.get()
+        if held is not None and held.path == self.path:
+            held.lines.append(line)
+        else:
+            self._write(line)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Log what this thread decides in the block at its end, in one piece; where it raises, nothing.
+
+        Raises:
+            RegistryError: the log cannot be written; the caller must not return any of the decisions.
+        """
+        held = _Held(self.path)
+        token = _held.set(held)
         try:
-            append_line(self.path, line.encode("utf-8", "backslashreplace"))
+            yield
+        finally:
+            _held.reset(token)
+        if held.lines:
+            self._write("".join(held.lines))
+
+    def _write(self, lines: str) -> None:
+        try:
+            append_line(self.path, lines.encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise RegistryError(
                 str(self.path),
