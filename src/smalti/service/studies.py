@@ -202,6 +202,8 @@ class StudyKind(Generic[S]):
     request: Callable[[Registry, Asker, S, Path], StudyLike]
     """What a worker is asked to do, with a private folder for what it writes. Raises RefusedError where
     there is no such thing for the asker, and UsageError or ProblemsError where it cannot be studied."""
+    is_for_owners: bool = False
+    """Whether only the owner of the data may have it done, as by the command."""
 
     @property
     def kind(self) -> JobKind:
@@ -211,7 +213,13 @@ class StudyKind(Generic[S]):
     def to_json(self) -> Json:
         """The kind, with what it is asked for."""
         says = (self.order.__doc__ or "").splitlines()[0]
-        return {"kind": self.kind, "title": self.title, "says": says, "fields": self.fields()}
+        return {
+            "kind": self.kind,
+            "title": self.title,
+            "says": says,
+            "isForOwners": self.is_for_owners,
+            "fields": self.fields(),
+        }
 
     def fields(self) -> list[Json]:
         """What it is asked for, each with what a form needs; first what it needs."""
@@ -353,9 +361,11 @@ def _sample(
 
 STUDIES: Final[tuple[StudyKind[Any], ...]] = (
     StudyKind(StudyOrder, "Attack a model", _study),
-    StudyKind(ReleaseAuditOrder, "Attack released statistics", _release),
+    StudyKind(ReleaseAuditOrder, "Attack released statistics", _release, is_for_owners=True),
     StudyKind(GenerativeAuditOrder, "Attack a generative model", _generative),
-    StudyKind(IdentifiabilityOrder, "Tell data sets of a training apart", _identifiability),
+    StudyKind(
+        IdentifiabilityOrder, "Tell a training's data sets apart", _identifiability, is_for_owners=True
+    ),
     StudyKind(IdentifiabilitySampleOrder, "Tell public data sets apart", _sample),
     StudyKind(CompareOrder, "Compare central and local differential privacy", _compare),
 )
