@@ -118,6 +118,7 @@ def test_an_owner_sees_who_owns_what_and_withdraws_people(browser: "Browser", tm
         page.get_by_role("button", name="Add").click()
         page.get_by_role("status").filter(has_text="The owner was added.").wait_for()
         assert "Remove" in row_of(page, "Owners", STRANGER)
+        assert "(me)" in row_of(page, "Owners", OWNER)
         shot(page, "owners")
         page.get_by_label("People").fill("p1\np2\np1\n")
         page.get_by_label("Column of respondents").fill("who")
@@ -231,5 +232,37 @@ def test_an_auditor_starts_several_studies_watches_them_and_reads_a_report(
         shot(page, "study")
         page.goto("/web/data")
         assert heading(page) != "My data"
+        page.context.close()
+        assert wrong == []
+
+
+@pytest.mark.slow
+def test_an_auditor_has_samples_of_a_model_attacked_from_a_form(browser: "Browser", tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    memorised(world)
+    with served(world) as address:
+        page, wrong = page_of(browser, world, address, AUDITOR)
+        page.goto("/web/audits/new")
+        others = page.get_by_role("navigation", name="Other studies")
+        assert others.get_by_role("link", name="Attack released statistics").count() == 0, "an owner's"
+        others.get_by_role("link", name="Attack a generative model").click()
+        assert heading(page) == "Attack a generative model"
+        for label, target in (("Members", MEMBERS), ("Others", OTHERS), ("Samples", MEMBERS)):
+            page.get_by_label(label, exact=True).select_option(target)
+        page.get_by_label("Label").fill("class")
+        page.get_by_label("Size").fill("50")
+        shot(page, "study-new")
+        page.get_by_role("button", name="Start").click()
+        assert "Attacks: choose at least one." in page.get_by_role("alert").inner_text()
+        page.get_by_role("group", name="Attacks").get_by_label("monte-carlo").check()
+        page.get_by_role("button", name="Start").click()
+        page.wait_for_url("**/jobs/*")
+        assert page.get_by_role("progressbar", name="The job goes on").is_visible()
+        work(world)
+        report = page.frame_locator("iframe[title='Report of the study']")
+        assert report.get_by_role("heading", level=1).inner_text().startswith("Audit of ")
+        assert "right about 100.0% of single records" in report.locator("body").inner_text()
+        go(page, "Audits")
+        assert "done" in row_of(page, "Started by me", "Audit of a generative model")
         page.context.close()
         assert wrong == []

@@ -104,7 +104,7 @@ def _page(visit: Visit, problems: tuple[Problem, ...]) -> Response:
     withdrawn = visit.asking.read("countWithdrawn", query={"target": target})["withdrawn"]
     values = {
         "target": target, "owners": owners, "withdrawn": withdrawn, "problems": problems,
-        "form": visit.form, "self": visit.asking.asker.party,
+        "form": visit.form,
     }  # fmt: skip
     return Shown("owners/one.html", values, 422 if problems else 200)
 

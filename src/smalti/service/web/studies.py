@@ -57,7 +57,7 @@ def start(visit: Visit) -> Response:
         if stated is not None:
             order[field["name"]] = stated
         elif field["isRequired"]:
-            problems.append(Problem(f"{field['label']}: {field['hint']}.", field["name"]))
+            problems.append(Problem(f"{field['label']}: {_wanted(field)}.", field["name"]))
     if problems:
         return _form_page(visit, kind, form, tuple(problems))
     once = form.text("once") or None
@@ -88,6 +88,13 @@ def _stated(field: Json, form: Form) -> Any:
         return convert(form.text(name)) if form.text(name) else None
     texts = form.texts(name) if field["choices"] else form.text(name).replace(",", " ").split()
     return [convert(text) for text in texts] or None
+
+
+def _wanted(field: Json) -> str:
+    """What to do with a field that was left out."""
+    if field["isMany"]:
+        return "choose at least one"
+    return "choose one" if field["choices"] or field["takes"] else "state it"
 
 
 def _places(kind: Json) -> Iterator[tuple[str, str]]:
