@@ -20,6 +20,8 @@ from service_world import (
 )
 from shell import CUSTOMER, OWNER, USER, small_document
 
+from smalti.engine.jobs.requests import JobKind
+from smalti.service.web.jobs import TITLES
 from smalti.service.web.site import PAGES
 
 HERE = {"origin": "http://testserver"}
@@ -115,6 +117,7 @@ def seen(world: World, party: str, path: str, method: str = "GET", **parts: Any)
 
 def test_the_tables_name_every_page() -> None:
     assert {page.name for page in PAGES} == {*ONE_OF, *LISTS, *OWN}
+    assert {*TITLES} == {*JobKind}, "each kind of jobs has a name for people"
 
 
 @pytest.mark.parametrize("name", ONE_OF)
