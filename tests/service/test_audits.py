@@ -143,17 +143,24 @@ def test_other_studies_that_may_not_be_are_not_queued(
     assert len(world.get("/v1/jobs", OPERATOR).json()["items"]) == before
 
 
-def test_a_release_is_attacked_for_its_owner_alone(audited: tuple[World, str, str]) -> None:
-    """The only version here is of rows, which only its owner is told."""
-    world, _, _ = audited
+def test_a_release_is_attacked_for_its_owner_alone(tmp_path: Path) -> None:
+    """The only version here is of rows, which only its owner is told; others have a population, too."""
+    world, _ = make_market(tmp_path)
     (version,) = world.get("/v1/versions").json()["items"]
-    order = {"kind": "release-audit", "version": version["versionIri"], "population": OTHERS}
-    for party in (USER, STRANGER, AUDITOR):
-        foreign = world.ask("POST", "/v1/studies", party, json=order)
-        unknown = world.ask("POST", "/v1/studies", party, json=order | {"version": "urn:uuid:1"})
-        assert (foreign.status_code, foreign.content) == (404, unknown.content)
-    refused = world.ask("POST", "/v1/studies", json=order)
-    assert (refused.status_code, "no release of statistics" in refused.text) == (422, True)
+    order = {"kind": "release-audit", "version": version["versionIri"]}
+    for party in (USER, STRANGER, OWNER):
+        target = f"{party}/population"
+        assert world.upload(b"a\n1\n", party, target).status_code == 201
+        stated = order | {"population": target}
+        answer = world.ask("POST", "/v1/studies", party, json=stated)
+        unknown = world.ask("POST", "/v1/studies", party, json=stated | {"version": "urn:uuid:1"})
+        assert unknown.status_code == 404
+        if party != OWNER:
+            assert (answer.status_code, answer.content) == (404, unknown.content)
+    assert (answer.status_code, "no release of statistics" in answer.text) == (422, True)
+    assert world.ask("POST", "/v1/studies", AUDITOR, json=stated).status_code == 404
+    foreign = order | {"population": f"{USER}/population"}
+    assert world.ask("POST", "/v1/studies", json=foreign).status_code == 404
 
 
 def test_each_kind_of_study_is_queued_with_places_of_its_own(tmp_path: Path) -> None:
