@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from release_worlds import OUTPUT, OWNER, USER, columns, policy, refinement, release, visits
+from release_worlds import OUTPUT, OWNER, TARGET, USER, columns, policy, refinement, release, visits
 from shell import Ran, smalti
 
+from smalti.auditing_releases import attackable_data
 from smalti.cli.performing import perform
 from smalti.engine.jobs.requests import ReleaseAudit
 from smalti.engine.registry.job_entries import JobResult
-from smalti.errors import UsageError
+from smalti.engine.registry.registry import Registry
+from smalti.errors import DataError, UsageError
 from smalti.json.text import as_json
+from smalti.vocab.terms import IRI
 
 BINS = [str(age) for age in range(20, 51)]
 QUERY = {
@@ -113,6 +116,10 @@ def test_a_job_audits_a_release_for_its_owner_alone(world: Path, tmp_path: Path)
     with pytest.raises(UsageError, match="does not own"):
         perform(asked(world, USER), str(world / "r.sqlite"), tmp_path / "report.json")
     assert not (tmp_path / "report.json").exists()
+    sums, quantile = Registry.open(world / "r.sqlite").versions(IRI(OUTPUT))
+    assert attackable_data(sums) == TARGET
+    with pytest.raises(DataError, match="is a sum over people"):
+        attackable_data(quantile)
 
 
 @pytest.mark.slow
