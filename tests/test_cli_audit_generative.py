@@ -1,5 +1,6 @@
 """`smalti audit generative`: members found where samples copy them, and chance where they copy others."""
 
+import json
 import re
 import stat
 import sys
@@ -10,7 +11,10 @@ import pytest
 from shell import Ran, smalti
 
 from smalti.cli.auditing_generative import generative
-from smalti.transforms.generative.audit import GenerativeAttack
+from smalti.cli.performing import perform
+from smalti.engine.jobs.requests import GenerativeAudit
+from smalti.engine.registry.job_entries import JobResult
+from smalti.transforms.generative.attack_names import GenerativeAttack
 from smalti.transforms.generative.distances import DistanceName
 
 RECORDS, WIDTH, SIZE = 60, 6, 10
@@ -116,3 +120,16 @@ def test_help_names_every_attack_and_distance() -> None:
     texts = {option.name: getattr(option, "help", "") for option in generative.params}
     assert all(name in texts["attacks"] for name in GenerativeAttack)
     assert all(name in texts["distances"] for name in DistanceName)
+
+
+def test_a_job_audits_samples(world: Path, tmp_path: Path) -> None:
+    places = {name: str(world / f"{name}.npy") for name in ("members", "others")}
+    request = GenerativeAudit(
+        **places, samples=str(world / "copies.npy"), attacks=("monte-carlo",), size=SIZE,
+        page=str(tmp_path / "p.html"),
+    )  # fmt: skip
+    report = tmp_path / "report.json"
+    assert perform(request, "r.sqlite", report) == JobResult(0, report=report)
+    (attack,) = json.loads(report.read_text())["attacks"]
+    assert attack["singleMembership"]["value"] == 1
+    assert "monte-carlo" in (tmp_path / "p.html").read_text()

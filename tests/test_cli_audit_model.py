@@ -111,10 +111,11 @@ def test_a_page_with_drawings_is_never_written_over(folder: Path) -> None:
     arguments = ("overfitted.skops", "--attack", "loss", "--html", "page.html")
     assert audited(folder, *arguments).code == 0
     text = (folder / "page.html").read_text(encoding="utf-8")
+    assert (folder / "page.html").stat().st_mode & 0o077 == 0
     assert "<svg" in text
     assert "no duty of a policy" in text
     again = audited(folder, *arguments)
-    assert (again.code, again.message.split(";")[0]) == (2, "page.html: it exists already")
+    assert (again.code, again.message.split(";")[0]) == (2, "page.html: the file cannot be created")
 
 
 def test_a_network_from_a_seed_is_test_only(folder: Path) -> None:

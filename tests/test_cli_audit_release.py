@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from release_worlds import OUTPUT, OWNER, USER, columns, policy, refinement, release, visits
+from release_worlds import OUTPUT, OWNER, TARGET, USER, columns, policy, refinement, release, visits
 from shell import Ran, smalti
 
+from smalti.auditing_releases import attackable_data
+from smalti.cli.performing import perform
+from smalti.engine.jobs.requests import ReleaseAudit
+from smalti.engine.registry.job_entries import JobResult
+from smalti.engine.registry.registry import Registry
+from smalti.errors import DataError, UsageError
 from smalti.json.text import as_json
+from smalti.vocab.terms import IRI
 
 BINS = [str(age) for age in range(20, 51)]
 QUERY = {
@@ -96,6 +103,32 @@ def test_what_noise_hides_is_shown(world: Path) -> None:
     assert "<svg" in files[0].read_text()
     again = audit(world, "--population", str(world / "others.csv"), "--format", "json")
     assert again.out == as_json(found)
+
+
+def asked(world: Path, party: str, page: str | None = None) -> ReleaseAudit:
+    return ReleaseAudit(
+        output=str(world / "out"), data=str(world / "visits.csv"), party=party,
+        population=str(world / "others.csv"), page=page,
+    )  # fmt: skip
+
+
+def test_a_job_audits_a_release_for_its_owner_alone(world: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not own"):
+        perform(asked(world, USER), str(world / "r.sqlite"), tmp_path / "report.json")
+    assert not (tmp_path / "report.json").exists()
+    sums, quantile = Registry.open(world / "r.sqlite").versions(IRI(OUTPUT))
+    assert attackable_data(sums) == TARGET
+    with pytest.raises(DataError, match="is a sum over people"):
+        attackable_data(quantile)
+
+
+@pytest.mark.slow
+def test_a_job_audits_a_release(world: Path, tmp_path: Path) -> None:
+    request, report = asked(world, OWNER, str(tmp_path / "p.html")), tmp_path / "report.json"
+    registry = str(world / "r.sqlite")
+    assert perform(request, registry, report) == JobResult(0, report=report)
+    assert json.loads(report.read_text())["respondents"] == 40
+    assert "<svg" in (tmp_path / "p.html").read_text()
 
 
 def test_a_population_that_differs_is_noticed(world: Path) -> None:

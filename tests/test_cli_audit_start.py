@@ -35,7 +35,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[StoredJob]:
         (("missing.jsonld",), "Missing option"),
         ((), "Missing argument 'POLICY'"),
         (("policy.jsonld", *REST, "--wombat"), "No such option"),
-        (("policy.jsonld", *REST, "--dry-run"), "`--dry-run`: options of `smalti run` that no job takes"),
+        (
+            ("policy.jsonld", *REST, "--dry-run"),
+            "`--dry-run`: options of `smalti run` that no such job takes",
+        ),
         (("policy.jsonld", *REST, "--job", "here"), "No such option"),
     ],
 )

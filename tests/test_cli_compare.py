@@ -11,6 +11,9 @@ import pytest
 from shell import Ran, smalti
 
 from smalti import comparing
+from smalti.cli.performing import perform
+from smalti.engine.jobs.requests import Compare
+from smalti.engine.registry.job_entries import JobResult
 from smalti.studies.comparison import models
 
 SMALL = (
@@ -72,6 +75,18 @@ def test_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Models that say nothing are no better than a guess, so there is nothing to mitigate.
     assert local["againstTest"]["efficiencyOfPrecision"]["ofMeans"] is None
     assert [one["noiseInTraining"] for one in told["skews"]] == [0.2]
+
+
+@pytest.mark.slow
+def test_a_job_compares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("smalti.reports.comparison.attacks", lambda *_: ())
+    request = Compare(
+        out=str(tmp_path / "study"), classes=(10,), records=200, epochs=1, shadow_models=1, repetitions=1,
+        noise_multipliers=(4.0,), local_epsilons=(1.0,), noises=(0.2,),
+    )  # fmt: skip
+    report = tmp_path / "study" / "comparison.json"
+    assert perform(request, "r.sqlite", tmp_path / "report.json") == JobResult(0, report=report)
+    assert len(json.loads(report.read_text())["results"]) == 3
 
 
 def test_infinity_has_a_name() -> None:

@@ -1,11 +1,17 @@
 """`smalti audit identifiability`: what is refused before anything is trained, and a whole study."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from model_worlds import OWNER, TARGET, people, policy
 from shell import smalti
+
+from smalti.cli.performing import perform
+from smalti.cli.progress import CommandWatch, watching
+from smalti.engine.jobs.requests import Identifiability, IdentifiabilitySample
+from smalti.engine.registry.job_entries import JobResult
 
 WORDS = ("audit", "identifiability")
 
@@ -22,7 +28,36 @@ def test_what_cannot_be_studied_is_refused_and_nothing_is_recorded(tmp_path: Pat
     assert (stranger.code, "deny" in stranger.out) == (1, True)
     both = smalti(*WORDS, "policy.jsonld", *data, "--sample", "digits", cwd=tmp_path)
     assert (both.code, "it is not one thing" in both.err) == (2, True)
+    for words in (["policy.jsonld"], [*data, "--sample", "digits"], []):
+        unclear = smalti(*WORDS, *words, cwd=tmp_path)
+        assert (unclear.code, "it is not one thing" in unclear.err) == (2, True)
+    sample = smalti(*WORDS, "--sample", "wombats", cwd=tmp_path)
+    assert (sample.code, "there is no such data; expected purchases or digits" in sample.err) == (2, True)
     assert not (tmp_path / "smalti.sqlite").exists()
+
+
+@pytest.mark.slow
+def test_a_job_studies_public_data_and_tells_how_far_it_is(tmp_path: Path) -> None:
+    request = IdentifiabilitySample(
+        sample="purchases", beliefs=(0.9,), records=4, steps=1, repetitions=20, neighbors=1, hidden=(2,)
+    )
+    report, watch = tmp_path / "report.json", CommandWatch()
+    with watching(watch):
+        assert perform(request, "r.sqlite", report) == JobResult(0, report=report)
+    assert json.loads(report.read_text())["records"] == 4
+    phases = [timing.phase for timing in watch.timings]
+    assert re.fullmatch(r"train models, 0 of \d+", phases[0])
+    assert 5 < len(phases) < 30
+    assert not (tmp_path / "r.sqlite").exists()
+
+
+def test_a_job_ends_with_findings_where_the_policy_denies_it(tmp_path: Path) -> None:
+    place, data = policy(tmp_path), people(tmp_path, 4)
+    request = Identifiability(
+        policy=str(place), target=TARGET, data=str(data), party="http://example.com/stranger"
+    )
+    assert perform(request, str(tmp_path / "smalti.sqlite"), tmp_path / "report.json") == JobResult(1)
+    assert not (tmp_path / "report.json").exists()
 
 
 @pytest.mark.slow

@@ -6,10 +6,10 @@ registry: it is a job of one.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cache
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -17,6 +17,9 @@ from smalti.errors import ProblemsError, UsageError
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
 from smalti.vocab.terms import IRI
 
+COMPARED_PAGE: Final = "comparison.html"
+COMPARED_REPORT: Final = "comparison.json"
+"""Of a comparison, in its folder."""
 _ADDRESS: Final = "://"
 
 
@@ -32,6 +35,16 @@ class JobKind(StrEnum):
     CHECK = "check"
     STUDY = "study"
     """Attacks on a model file (`smalti audit model`)."""
+    COMPARE = "compare"
+    """Central against local differential privacy, on generated data (`smalti audit compare`)."""
+    RELEASE_AUDIT = "release-audit"
+    """Attacks on released statistics (`smalti audit release`)."""
+    GENERATIVE_AUDIT = "generative-audit"
+    """Attacks on a generative model (`smalti audit generative`)."""
+    IDENTIFIABILITY = "identifiability"
+    """Neighbouring data sets told apart under noise (`smalti audit identifiability`)."""
+    IDENTIFIABILITY_SAMPLE = "identifiability-sample"
+    """The same on public data (`--sample`)."""
 
 
 def absolute(place: str) -> str:
@@ -50,12 +63,13 @@ Place = Annotated[str, AfterValidator(_is_absolute)]
 `#`."""
 
 
-def _is_policy(name: str) -> str:
+def _is_place_or_iri(name: str) -> str:
     if ":" not in name and not os.path.isabs(name):
         raise ValueError("it is no absolute path, and no IRI")
     return name
 
 
+_PlaceOrIri = Annotated[str, AfterValidator(_is_place_or_iri)]
 _CONFIG: Final = ConfigDict(extra="forbid", strict=True)
 
 
@@ -65,7 +79,7 @@ class PolicyOnData:
 
     __pydantic_config__ = _CONFIG
 
-    policy: Annotated[str, AfterValidator(_is_policy)]
+    policy: _PlaceOrIri
     """The policy document; of a run with an agreement also the uid of a policy in force."""
     target: str
     """The IRI that the data is bound to."""
@@ -210,7 +224,120 @@ class Study:
     html: Place | None = None
 
 
-JobRequest = Run | Audit | Sweep | Assess | CheckPolicies | Study
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare:
+    """Central against local differential privacy by membership inference; None, and nothing: by default."""
+
+    __pydantic_config__ = _CONFIG
+
+    kind: Literal[JobKind.COMPARE] = JobKind.COMPARE
+    out: Place
+    """The folder of its page and its figures; it must not hold them yet."""
+    paper_size: bool = False
+    seed: int | None = None
+    repetitions: int | None = None
+    classes: tuple[int, ...] = ()
+    records: int | None = None
+    epochs: int | None = None
+    shadow_models: int | None = None
+    noise_multipliers: tuple[float, ...] = ()
+    local_epsilons: tuple[float, ...] = ()
+    noises: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseAudit:
+    """Attacks on the statistics of a release, for the owner of its data; nothing is registered."""
+
+    __pydantic_config__ = _CONFIG
+
+    kind: Literal[JobKind.RELEASE_AUDIT] = JobKind.RELEASE_AUDIT
+    output: _PlaceOrIri
+    """The published folder, or the IRI of a target or of a version."""
+    data: Place
+    party: str
+    """An owner of the data, an IRI that is trusted."""
+    population: Place | None = None
+    secret: str | None = None
+    false_positive_rate: float = 0.05
+    confidence: float = 0.95
+    seed: int = 0
+    page: Place | None = None
+    report: Place | None = None
+    """As of `Sweep`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerativeAudit:
+    """Attacks on a generative model by samples, or by a model file of ours; nothing is registered.
+
+    A command that writes samples is no part of it: whoever may write to a registry would run programs as
+    its workers.
+    """
+
+    __pydantic_config__ = _CONFIG
+
+    kind: Literal[JobKind.GENERATIVE_AUDIT] = JobKind.GENERATIVE_AUDIT
+    members: Place
+    others: Place
+    attacks: Annotated[tuple[str, ...], Field(min_length=1)]
+    samples: Place | None = None
+    """This or a model."""
+    model: Place | None = None
+    label: str | None = None
+    distances: tuple[str, ...] = ()
+    number: int | None = None
+    size: int = 100
+    confidence: float = 0.95
+    seed: int = 0
+    page: Place | None = None
+    report: Place | None = None
+    """As of `Sweep`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentifiabilityChoices:
+    """What a study of identifiability is asked to do; None, and nothing: by default.
+
+    It has no slots, because a class can have those of one base alone.
+    """
+
+    beliefs: tuple[float, ...] = ()
+    delta: float | None = None
+    calibration: Literal["exact", "belief", "paper"] | None = None
+    records: int | None = None
+    repetitions: int | None = None
+    steps: int | None = None
+    clipping_norm: float | None = None
+    learning_rate: float | None = None
+    neighbors: int | None = None
+    dissimilarity: str | None = None
+    hidden: tuple[int, ...] = ()
+    convolutional: bool = False
+    seed: int | None = None
+    page: Place | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identifiability(PolicyOnData, IdentifiabilityChoices):
+    """Neighbouring data sets told apart, for the owner of the data; the registry is only read."""
+
+    kind: Literal[JobKind.IDENTIFIABILITY] = JobKind.IDENTIFIABILITY
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentifiabilitySample(IdentifiabilityChoices):
+    """The same on public data, which needs nobody's permission."""
+
+    __pydantic_config__ = _CONFIG
+
+    kind: Literal[JobKind.IDENTIFIABILITY_SAMPLE] = JobKind.IDENTIFIABILITY_SAMPLE
+    sample: str
+
+
+StudyLike = Study | Compare | ReleaseAudit | GenerativeAudit | Identifiability | IdentifiabilitySample
+"""What registers nothing, and ends with a report for people and one for programs."""
+JobRequest = Run | Audit | Sweep | Assess | CheckPolicies | StudyLike
 RunLike = Run | Audit
 """What publishes and registers."""
 
@@ -248,9 +375,42 @@ def from_json(text: str | bytes, name: str = "request") -> JobRequest:
 
 def party_of(request: JobRequest) -> IRI | None:
     """Who asks, by the request's own word."""
+    if isinstance(request, ReleaseAudit):
+        return IRI(request.party)
     if not isinstance(request, PolicyOnData) or (name := request.party or request.owner) is None:
         return None
     return IRI(name)
+
+
+def page_of(request: JobRequest) -> str | None:
+    """Where a study writes its report for people; None: it writes none, or it is none."""
+    match request:
+        case Compare():
+            return os.path.join(request.out, COMPARED_PAGE)
+        case Study():
+            return request.html
+        case ReleaseAudit() | GenerativeAudit() | Identifiability() | IdentifiabilitySample():
+            return request.page
+        case _:
+            return None
+
+
+def report_of(request: StudyLike) -> str | None:
+    """Where a study writes its report for programs; None: in the job's private folder."""
+    match request:
+        case Compare():
+            return os.path.join(request.out, COMPARED_REPORT)
+        case ReleaseAudit() | GenerativeAudit():
+            return request.report
+        case _:
+            return None
+
+
+def request_type(kind: JobKind) -> type[JobRequest]:
+    """The class of the requests of a kind."""
+    types: tuple[type[JobRequest], ...] = get_args(JobRequest)
+    by_kind = {field.default: each for each in types for field in fields(each) if field.name == "kind"}
+    return by_kind[kind]
 
 
 def _problem(name: str, mistake: str, place: tuple[int | str, ...], message: str) -> UsageError:

@@ -91,7 +91,7 @@ class DecisionLog:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Log all decisions of this thread until the end of the block in one piece, and there.
+        """Log what this thread decides in the block at its end, in one piece; where it raises, nothing.
 
         Raises:
             RegistryError: at the end; the log cannot be written, and the caller must return none of them.
@@ -102,8 +102,8 @@ class DecisionLog:
             yield
         finally:
             _GATHERED.reset(token)
-            if gathered.lines:
-                self._write(gathered.lines)
+        if gathered.lines:
+            self._write(gathered.lines)
 
     def _write(self, lines: Sequence[bytes]) -> None:
         try:

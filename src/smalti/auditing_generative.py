@@ -15,7 +15,8 @@ import pyarrow as pa
 from smalti.auditing_files import classes_of
 from smalti.errors import DataError, SmaltiError, UsageError, only_ours, raise_all
 from smalti.sampling import FILE, FromFile, sampler_from
-from smalti.transforms.generative.audit import Audited, GenerativeAttack, Settings, attacked
+from smalti.transforms.generative.attack_names import GenerativeAttack
+from smalti.transforms.generative.audit import Audited, Settings, attacked
 from smalti.transforms.generative.distances import DistanceName, distance_of
 from smalti.transforms.generative.models import FromModel, check_fits
 from smalti.transforms.generative.protocol import Achieved, Groups

@@ -12,8 +12,10 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.addresses import ArrowStream, Frame, Location, data_at
 from smalti.errors import UsageError, not_installed, raise_all
 from smalti.policy.decide.names import iri
+from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
+    from smalti.engine.registry.entries import TargetVersion
     from smalti.engine.releases.attack_results import ReleaseAttacks
     from smalti.errors import SmaltiError
 
@@ -99,6 +101,18 @@ def audit_release(  # noqa: PLR0913 (each is a choice)
     )
     with scratch(None) as place:
         return attack_release(audit, registry, LocalBackend(), Path(place), phase or (lambda _: None))
+
+
+def attackable_data(version: "TargetVersion") -> IRI:
+    """The target that a release was made from.
+
+    Raises:
+        UsageError: it is the output of another kind of run.
+        DataError: none of its statistics is attacked.
+    """
+    from smalti.engine.releases.release_audit import recorded_release  # noqa: PLC0415 (loads an engine)
+
+    return recorded_release(version).read.target
 
 
 def _out_of_range(

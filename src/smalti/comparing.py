@@ -1,16 +1,15 @@
 """The comparison of central and local differential privacy: run it, show it, write it."""
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from smalti.engine.jobs.requests import COMPARED_PAGE, COMPARED_REPORT
 from smalti.errors import UsageError, only_ours
 from smalti.reports.comparison import name, page
 from smalti.reports.page import Page
-from smalti.reports.web import write_html
 from smalti.studies.comparison.results import (
     Attacked,
     Compared,
@@ -44,8 +43,6 @@ PAPER: Final = Comparison(
 """D5.2's. It does not print the numbers of records, shadow models and repetitions; 10,000 records give its
 epsilons."""
 
-PAGE_NAME: Final = "comparison.html"
-JSON_NAME: Final = "comparison.json"
 _INFINITE: Final = "INF"
 """As in the lexical space of xsd:double; JSON has no number for it."""
 
@@ -78,21 +75,6 @@ class Study:
             "skews": [_skew(skew) for skew in self.compared.skews],
         }
 
-    def write(self, folder: Path) -> None:
-        """Write the page and the numbers into a folder that `prepared` has created.
-
-        Raises:
-            UsageError: a file exists, or cannot be written.
-            BackendError: the extra `audit` is not installed.
-        """
-        write_html(self.page(with_drawings=True), str(folder / PAGE_NAME))
-        text = json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n"
-        try:
-            with (folder / JSON_NAME).open("x", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise _unwritable(folder / JSON_NAME, error) from None
-
 
 @only_ours()
 def study(comparison: Comparison, trained: Callable[[], None]) -> Study:
@@ -118,7 +100,7 @@ def prepared(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unwritable(folder, error) from None
-    for file in (folder / PAGE_NAME, folder / JSON_NAME):
+    for file in (folder / COMPARED_PAGE, folder / COMPARED_REPORT):
         if file.exists():
             raise UsageError(str(file), "it exists already", "a new folder", "name another one")
     return folder

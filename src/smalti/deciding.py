@@ -100,6 +100,20 @@ def decide(  # noqa: PLR0913 (each a part of the request)
 
 
 @contextmanager
+def logged_together(registry: Registry) -> Iterator[None]:
+    """Log the decisions of the block at its end, all of them; where it raises, none.
+
+    Raises:
+        RegistryError: they cannot be logged; the caller must not return any of them.
+    """
+    if registry.decision_log is None:
+        yield
+        return
+    with registry.decision_log.together():
+        yield
+
+
+@contextmanager
 def using(registry: Registry | AnyPath) -> Iterator[Registry]:
     """The registry; one that is opened here is closed again."""
     if isinstance(registry, Registry):

@@ -13,6 +13,7 @@ from smalti.studies.identifiability.results import QUANTILES, Cell, Epsilons, Id
 from smalti.studies.identifiability.samples import DIGITS_CLASSES, PURCHASES_CLASSES, digits, purchases
 from smalti.studies.identifiability.settings import DISSIMILARITIES, STRUCTURAL, Calibration, Settings
 from smalti.studies.identifiability.subject import Subject
+from smalti.study_choices import SAMPLES
 from smalti.transforms.auditing.limits import Figure
 from smalti.transforms.auditing.network_gradients import LabelledRecords, Network
 from smalti.transforms.learning.architecture import (
@@ -22,7 +23,6 @@ from smalti.transforms.learning.architecture import (
 )
 from smalti.transforms.learning.hyperparameters import LARGEST_NORM, LEAST_NORM
 
-SAMPLES: Final = ("purchases", "digits")
 _MEASURES: Final = {"purchases": "hamming", "digits": STRUCTURAL}
 """Of the paper's kinds of data (section 6.1)."""
 _LEAST_REPETITIONS: Final = 20

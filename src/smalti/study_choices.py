@@ -1,5 +1,6 @@
-"""What a study of a model file may be asked to do: attacks, recipes, kinds of files."""
+"""What studies may be asked to do: attacks, recipes, kinds of files, and other names."""
 
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import Final
 
@@ -10,6 +11,8 @@ from smalti.vocab.attacks import TABLE, Family, Shadows
 
 MODEL_FILES: Final = (".safetensors", ".onnx", ".skops")
 """The endings of model files that can be attacked."""
+SAMPLES: Final = ("purchases", "digits")
+"""Public data of studies of identifiability."""
 _TRIED: Final = {
     Family.RECORDS: "whether single records were trained on",
     Family.REPEATED: "which records, or which set of them, was trained on",
@@ -53,6 +56,56 @@ def recipes_json() -> list[Json]:
     return list(shown.values())
 
 
+# They load libraries of numbers.
+def _generative_attacks() -> tuple[str, ...]:
+    from smalti.transforms.generative.attack_names import GenerativeAttack  # noqa: PLC0415
+
+    return tuple(map(str, GenerativeAttack))
+
+
+def _distances() -> tuple[str, ...]:
+    from smalti.transforms.generative.distances import DistanceName  # noqa: PLC0415
+
+    return tuple(map(str, DistanceName))
+
+
+def _dissimilarities() -> tuple[str, ...]:
+    from smalti.studies.identifiability.settings import DISSIMILARITIES  # noqa: PLC0415
+
+    return DISSIMILARITIES
+
+
+_NAMES: Final[dict[str, Callable[[], tuple[str, ...]]]] = {
+    "generative-attack": _generative_attacks,
+    "distance": _distances,
+    "dissimilarity": _dissimilarities,
+    "sample": lambda: SAMPLES,
+    "attack": lambda: tuple(attack.name for attack in TABLE if attack.family.has_scores),
+    "recipe": recipe_names,
+}
+
+
+def names_of(thing: str) -> tuple[str, ...]:
+    """The names of something that studies choose from; of anything else none.
+
+    Args:
+        thing: `attack` and `recipe` (of a model file), `generative-attack`, `distance`, `dissimilarity` or
+            `sample`.
+    """
+    return _NAMES[thing]() if thing in _NAMES else ()
+
+
+def check_named(where: str, thing: str, names: tuple[str | None, ...]) -> None:
+    """Refuse names that nothing has, before they are queued; None is no name.
+
+    Raises:
+        UsageError: likewise.
+    """
+    if unknown := {*names} - {None, *names_of(thing)}:
+        count = "one is" if len(unknown) == 1 else f"{len(unknown)} are"
+        raise UsageError(where, f"{count} not known", f"some of {', '.join(names_of(thing))}")
+
+
 def check_study(model: str, attacks: tuple[str, ...], recipe: str | None) -> None:
     """Refuse what no study can do, before it is queued.
 
@@ -64,7 +117,7 @@ def check_study(model: str, attacks: tuple[str, ...], recipe: str | None) -> Non
     Raises:
         ProblemsError: all that is wrong.
     """
-    known_attacks = [attack["name"] for attack in attacks_json()]
+    known_attacks = names_of("attack")
     problems = []
     if not is_model(model):
         problems.append(UsageError("model", "it is no model", f"a file of {', '.join(MODEL_FILES)}"))

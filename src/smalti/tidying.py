@@ -61,6 +61,8 @@ class Tidied:
     size: int
     """Bytes of the folders."""
     was_removed: bool
+    vanished: tuple[Path, ...] = ()
+    """Folders that somebody else removed, or began to, while this looked at them."""
 
 
 def tidy(
@@ -101,15 +103,20 @@ def tidy(
         *(folder for folder in old_jobs if folder.name in over and folder.name not in needed),
         *_private(ended, places.private, needed, before),
     )
-    folders = (*unneeded_uploads, *unneeded_jobs)
-    size = sum(file.lstat().st_size for folder in folders for file in folder.rglob("*"))
+    sizes = {folder: _size(folder) for folder in (*unneeded_uploads, *unneeded_jobs)}
+    vanished = [folder for folder, size in sizes.items() if size is None]
     if removes:
-        for folder in folders:
+        for folder in sizes:
             shutil.rmtree(folder, ignore_errors=True)
     sessions = registry.sessions.sweep(before.timestamp(), removes=removes)
     answers = registry.answers.sweep(before, removes=removes)
     flows = registry.flows.sweep(before, registry.intents.places(), removes=removes)
-    return Tidied(unneeded_uploads, unneeded_jobs, flows, sessions, answers, size, removes)
+    uploads, jobs = (
+        tuple(folder for folder in folders if folder not in vanished)
+        for folders in (unneeded_uploads, unneeded_jobs)
+    )
+    total = sum(size or 0 for size in sizes.values())
+    return Tidied(uploads, jobs, flows, sessions, answers, total, removes, tuple(vanished))
 
 
 @contextmanager
@@ -151,6 +158,17 @@ def _tidy_and_log(registry: Registry, places: Places, older_than: timedelta) -> 
     else:
         for folder in (*tidied.uploads, *tidied.jobs):
             _LOG.warning("tidying: removed %s", folder)
+        for folder in tidied.vanished:
+            _LOG.warning("tidying: somebody else removed %s meanwhile", folder)
+
+
+def _size(folder: Path) -> int | None:
+    """The bytes of a folder; None: it, or a file in it, vanishes meanwhile."""
+    try:
+        folder.lstat()
+        return sum(file.lstat().st_size for file in folder.rglob("*"))
+    except FileNotFoundError:
+        return None
 
 
 def _folders(place: Path | None, names: re.Pattern[str], before: datetime) -> Iterator[Path]:
@@ -180,10 +198,13 @@ def _is_named(folder: Path, needed: str) -> bool:
 
 
 def _is_old(folder: Path, before: datetime) -> bool:
-    """Whether it is a folder, no link, and nobody changed it after a time."""
-    if not folder.is_dir() or folder.is_symlink():
+    """Whether it is a folder, no link, and nobody changed it after a time; one that vanishes is none."""
+    try:
+        if not folder.is_dir() or folder.is_symlink():
+            return False
+        return max(each.lstat().st_mtime for each in (folder, *folder.rglob("*"))) < before.timestamp()
+    except FileNotFoundError:
         return False
-    return max(each.lstat().st_mtime for each in (folder, *folder.rglob("*"))) < before.timestamp()
 
 
 def _needed(registry: Registry) -> str:

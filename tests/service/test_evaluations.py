@@ -11,7 +11,8 @@ import pytest
 from service_world import GATEWAY, OPERATOR, READER, READING, STRANGER, World, make_market
 from shell import CUSTOMER, OUTPUT, OWNER
 
-from smalti.service.routes import evaluations
+from smalti.errors import RegistryError
+from smalti.service.routes import decisions, evaluations
 
 UNKNOWN = "http://example.com/nothing"
 
@@ -104,6 +105,36 @@ def test_what_is_not_understood_is_a_bad_request_alone_and_a_denial_among_others
     assert permitted["decision"] is True
     for one in denied:
         assert (one["decision"], one["context"]["error"]["status"]) == (False, 400)
+
+
+def test_a_batch_that_fails_on_the_way_leaves_no_decision(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The third decision fails; of a batch of our own, it is also one that is malformed."""
+    log = world.registry.decision_log
+    assert log is not None
+    single = {"action": "read", "targets": [OUTPUT], "purpose": "marketing"}
+    before = log.path.read_text().count("\n")
+    malformed = {"decisions": [single, single | {"purpose": "no such purpose"}]}
+    assert world.ask("POST", "/v1/decisions/batch", READER, json=malformed).status_code == 422
+    assert log.path.read_text().count("\n") == before
+    answers = []
+
+    def decided(**parts: Any) -> Any:
+        answers.append(real(**parts))
+        if len(answers) % 3 == 0:
+            raise RegistryError("registry", "the disk failed", "a disk")
+        return answers[-1]
+
+    real = evaluations.decide
+    for module in (evaluations, decisions):
+        monkeypatch.setattr(module, "decide", decided)
+    batch(world, READER, 503, **asked(), evaluations=[{}, {}, {}])
+    answer = world.ask("POST", "/v1/decisions/batch", READER, json={"decisions": [single] * 3})
+    assert (answer.status_code, len(answers)) == (503, 6)
+    assert log.path.read_text().count("\n") == before
+    assert len(batch(world, READER, **asked(), evaluations=[{}, {}])) == 2
+    assert log.path.read_text().count("\n") == before + 2
 
 
 @pytest.mark.parametrize(

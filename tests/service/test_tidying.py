@@ -1,6 +1,7 @@
 """What nothing needs is removed, and nothing else is."""
 
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -77,6 +78,37 @@ def test_what_is_bound_queued_foreign_or_young_stays(world: World) -> None:
     world.ask("POST", f"/v1/jobs/{job['id']}/stop", USER)
     aged(outputs / job["id"])
     assert tidy(world.registry, places, month, removes=False).jobs == (), "it has just ended"
+
+
+def test_a_folder_that_vanishes_meanwhile_is_named_and_the_rest_is_removed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else removes the first after it was listed, and the second while its files are looked at."""
+    uploads = world.service.uploads.folder
+    first, second, third = (aged(left_behind(uploads, name * 32)) for name in "012")
+    needed, lstat, looks = tidying_module._needed, Path.lstat, [0]
+
+    def removing_needed(registry: Registry) -> str:
+        shutil.rmtree(first)
+        return needed(registry)
+
+    def removing_lstat(path: Path) -> os.stat_result:
+        if path == second / "x.csv":
+            looks[0] += 1
+            if looks[0] == 2:
+                shutil.rmtree(second)
+        return lstat(path)
+
+    monkeypatch.setattr(tidying_module, "_needed", removing_needed)
+    monkeypatch.setattr(Path, "lstat", removing_lstat)
+    tidied = tidy(world.registry, Places(uploads=uploads), timedelta(days=30), removes=True)
+    assert (tidied.uploads, tidied.vanished, tidied.size) == ((third,), (first, second), 4)
+    assert not third.exists()
+    aged(left_behind(uploads, second.name))
+    looks[0] = 1
+    monkeypatch.setattr(tidying_module, "_needed", needed)
+    again = tidy(world.registry, Places(uploads=uploads), timedelta(days=30), removes=True)
+    assert (again.uploads, again.vanished, second.exists()) == ((), (), False), "gone before it was old"
 
 
 def test_ended_sessions_and_answers_go_and_a_day_is_the_least(world: World) -> None:

@@ -5,6 +5,7 @@ import hmac
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from shell import OWNER, smalti
 
 from smalti.engine.registry.access import Role
 from smalti.errors import SmaltiError
+from smalti.service import tokens
 from smalti.service.configuration import Configuration, TokenIssuer, check_configuration
+from smalti.service.problems import RefusedError
 from smalti.vocab.terms import IRI
 
 ISSUER, AUDIENCE = "https://login.example", "smalti"
@@ -181,3 +184,26 @@ def test_keys_of_an_issuer_must_be_public(tmp_path: Path) -> None:
         keys.write_text(json.dumps(content))
         with pytest.raises(SmaltiError, match="not public keys"):
             make_world(tmp_path, tokens=TokenIssuer(ISSUER, AUDIENCE, "RS256", str(keys)))
+
+
+def test_keys_that_cannot_be_read_again_count_for_an_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of their own accord: a key that the issuer removed may be among them."""
+    place, clock = tmp_path / "keys.json", [1000.0]
+    monkeypatch.setattr(tokens, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    place.write_text(json.dumps(KeySet([KEY]).as_dict(private=False)), encoding="utf-8")
+    checked = tokens.Tokens(TokenIssuer(ISSUER, AUDIENCE, "RS256", str(place)))
+    content = place.read_text(encoding="utf-8")
+    place.unlink()
+    for seconds in (tokens.OUTLASTING - 1, 1):
+        clock[0] += seconds
+        assert checked.subject(token()) == "ann"
+    for key in (KEY, OTHER):
+        clock[0] += 60
+        with pytest.raises(RefusedError) as refused:
+            checked.subject(token(key))
+        assert (refused.value.status, refused.value.code) == (503, "machine-error")
+    place.write_text(content, encoding="utf-8")
+    clock[0] += 60
+    assert checked.subject(token()) == "ann"

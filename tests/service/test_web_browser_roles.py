@@ -26,6 +26,8 @@ from service_world import (
 from shell import CUSTOMER, OUTPUT, OWNER, USER, small_document, small_table, smalti
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from smalti.vocab.terms import IRI
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -100,6 +102,48 @@ def test_a_requester_asks_follows_and_downloads(browser: "Browser", market: tupl
     page.context.close()
 
 
+def test_an_owner_sees_who_owns_what_and_withdraws_people(browser: "Browser", tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    assert world.upload(small_table(world.folder).read_bytes()).status_code == 201
+    with served(world) as address:
+        page, wrong = page_of(browser, world, address, OWNER)
+        go(page, "Owners")
+        assert "me" in row_of(page, "What I own", "Customer")
+        page.get_by_role("link", name="Customer").click()
+        assert "the last one stays" in tree(page)
+        page.get_by_label("Party").fill("somebody")
+        page.get_by_role("button", name="Add").click()
+        assert page.get_by_label("Party").get_attribute("aria-invalid") == "true"
+        page.get_by_label("Party").fill(STRANGER)
+        page.get_by_role("button", name="Add").click()
+        page.get_by_role("status").filter(has_text="The owner was added.").wait_for()
+        assert "Remove" in row_of(page, "Owners", STRANGER)
+        assert "(me)" in row_of(page, "Owners", OWNER)
+        shot(page, "owners")
+        page.get_by_label("People").fill("p1\np2\np1\n")
+        page.get_by_label("Column of respondents").fill("who")
+        page.get_by_role("button", name="Withdraw").click()
+        assert heading(page) == "Withdraw 2 people from Customer?"
+        assert "this cannot be taken back" in tree(page)
+        assert world.registry.count_withdrawn(IRI(CUSTOMER), by=IRI(OWNER)) == 0
+        shot(page, "withdraw")
+        page.get_by_role("button", name="Withdraw").click()
+        page.get_by_role("status").filter(has_text="They are on the list").wait_for()
+        assert "2 on the list" in tree(page)
+        assert world.registry.count_withdrawn(IRI(CUSTOMER), by=IRI(OWNER)) == 2
+        page.get_by_role("link", name="Remove stranger").click()
+        assert heading(page) == "Remove stranger as an owner of Customer?"
+        page.get_by_role("button", name="Remove").click()
+        page.get_by_role("status").filter(has_text="The owner was removed.").wait_for()
+        assert world.registry.owners(IRI(CUSTOMER)) == {OWNER}
+        page.set_viewport_size({"width": 360, "height": 700})
+        for path in ("owners", f"owners/of?target={CUSTOMER}", "audits/new/compare"):
+            page.goto(f"/web/{path}")
+            check_fits(page)
+        page.context.close()
+        assert wrong == []
+
+
 @pytest.mark.slow
 def test_pages_of_all_roles_fit_a_narrow_window(browser: "Browser", market: tuple[World, str]) -> None:
     world, address = market
@@ -108,7 +152,7 @@ def test_pages_of_all_roles_fit_a_narrow_window(browser: "Browser", market: tupl
     for party, paths in (
         (USER, ("", "ask", form, "audits", "audits/new")),
         (OWNER, ("audits", f"jobs/{job}")),
-        (AUDITOR, ("", "audits", "audits/new", f"audits/{run}", "jobs")),
+        (AUDITOR, ("", "audits", "audits/new", "audits/new/generative-audit", f"audits/{run}", "jobs")),
         (OPERATOR, ("", "health", "jobs")),
     ):
         page, wrong = page_of(browser, world, address, party)
@@ -188,5 +232,37 @@ def test_an_auditor_starts_several_studies_watches_them_and_reads_a_report(
         shot(page, "study")
         page.goto("/web/data")
         assert heading(page) != "My data"
+        page.context.close()
+        assert wrong == []
+
+
+@pytest.mark.slow
+def test_an_auditor_has_samples_of_a_model_attacked_from_a_form(browser: "Browser", tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    memorised(world)
+    with served(world) as address:
+        page, wrong = page_of(browser, world, address, AUDITOR)
+        page.goto("/web/audits/new")
+        others = page.get_by_role("navigation", name="Other studies")
+        assert others.get_by_role("link", name="Attack released statistics").count() == 0, "an owner's"
+        others.get_by_role("link", name="Attack a generative model").click()
+        assert heading(page) == "Attack a generative model"
+        for label, target in (("Members", MEMBERS), ("Others", OTHERS), ("Samples", MEMBERS)):
+            page.get_by_label(label, exact=True).select_option(target)
+        page.get_by_label("Label").fill("class")
+        page.get_by_label("Size").fill("50")
+        shot(page, "study-new")
+        page.get_by_role("button", name="Start").click()
+        assert "Attacks: choose at least one." in page.get_by_role("alert").inner_text()
+        page.get_by_role("group", name="Attacks").get_by_label("monte-carlo").check()
+        page.get_by_role("button", name="Start").click()
+        page.wait_for_url("**/jobs/*")
+        assert page.get_by_role("progressbar", name="The job goes on").is_visible()
+        work(world)
+        report = page.frame_locator("iframe[title='Report of the study']")
+        assert report.get_by_role("heading", level=1).inner_text().startswith("Audit of ")
+        assert "right about 100.0% of single records" in report.locator("body").inner_text()
+        go(page, "Audits")
+        assert "done" in row_of(page, "Started by me", "Audit of a generative model")
         page.context.close()
         assert wrong == []

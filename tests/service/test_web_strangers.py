@@ -20,6 +20,8 @@ from service_world import (
 )
 from shell import CUSTOMER, OWNER, USER, small_document
 
+from smalti.engine.jobs.requests import JobKind
+from smalti.service.web.jobs import TITLES
 from smalti.service.web.site import PAGES
 
 HERE = {"origin": "http://testserver"}
@@ -57,9 +59,26 @@ ONE_OF: dict[str, tuple[str, str, dict[str, str]]] = {
     "showAudit": ("audits/{audit}", "audits/none", {}),
     "showAuditReport": ("audits/{audit}/report", "audits/none/report", {}),
     "downloadQualityCertificate": ("audits/{audit}/certificate", "audits/none/certificate", {}),
+    "showOwned": (f"owners/of?target={CUSTOMER}", f"owners/of?target={UNKNOWN}", {}),
+    "addOwner": (
+        f"owners/of?target={CUSTOMER}", f"owners/of?target={UNKNOWN}", {"party": STRANGER},
+    ),
+    "askOwnerRemoval": (
+        f"owners/remove?target={CUSTOMER}&party={OWNER}", f"owners/remove?target={UNKNOWN}&party={OWNER}",
+        {},
+    ),
+    "removeOwner": (
+        f"owners/remove?target={CUSTOMER}&party={OWNER}", f"owners/remove?target={UNKNOWN}&party={OWNER}",
+        {},
+    ),
+    "withdraw": (
+        f"owners/withdraw?target={CUSTOMER}", f"owners/withdraw?target={UNKNOWN}",
+        {"respondents": "p1", "column": "who"},
+    ),
     "showStudyReport": ("jobs/{study}/report", "jobs/none/report", {}),
 }  # fmt: skip
 LISTS = {
+    "showOwners": "owners",
     "showHome": "", "showData": "data", "showBinding": "data/bind",
     "showPolicies": "policies?state=all", "showOutputs": "outputs",
     "showPermissions": "ask", "showAudits": "audits", "showStudyForm": "audits/new",
@@ -68,7 +87,7 @@ LISTS = {
 OWN = {
     "showSignIn", "signIn", "signOut", "showUpload", "receiveUpload", "showEditor", "addPolicy",
     "checkText", "tryDraft", "bindFile", "policyFromForm",
-    "showNothing", "askFor", "startStudies", "showHealth",
+    "showNothing", "askFor", "startStudies", "showOtherStudyForm", "startStudy", "showHealth",
 }  # fmt: skip
 """What is about the visitor's own text, file or key; what of it is foreign is tried below."""
 
@@ -98,6 +117,7 @@ def seen(world: World, party: str, path: str, method: str = "GET", **parts: Any)
 
 def test_the_tables_name_every_page() -> None:
     assert {page.name for page in PAGES} == {*ONE_OF, *LISTS, *OWN}
+    assert {*TITLES} == {*JobKind}, "each kind of jobs has a name for people"
 
 
 @pytest.mark.parametrize("name", ONE_OF)
@@ -246,6 +266,37 @@ def test_auditors_start_studies_of_what_belongs_to_the_same_owner(
     framed = seen(world, AUDITOR, f"audits/{has['audit']}/report")
     assert "sandbox" in framed.headers["content-security-policy"]
     assert "<svg" in framed.text
+
+
+def test_other_studies_are_started_from_forms_of_what_they_are_asked_for(
+    market: tuple[World, dict[str, str]],
+) -> None:
+    world, _ = market
+    shown = seen(world, OWNER, "audits/new").text
+    for kind in ("release-audit", "generative-audit", "identifiability", "compare"):
+        assert f"audits/new/{kind}" in shown
+        assert 'name="seed"' in seen(world, OWNER, f"audits/new/{kind}").text
+    assert "audits/new/release-audit" not in seen(world, AUDITOR, "audits/new").text
+    for kind in ("release-audit", "study", "none"):
+        assert seen(world, AUDITOR, f"audits/new/{kind}").status_code == 404
+    assert MEMBERS not in seen(world, STRANGER, "audits/new/generative-audit").text
+    before = len(world.get("/v1/jobs", OPERATOR).json()["items"])
+    place = "audits/new/generative-audit"
+    fields = {"members": MEMBERS, "others": OTHERS, "samples": OTHERS, "attacks": "monte-carlo"}
+    for name, stated in (
+        ("members", ""), ("attacks", ""), ("attacks", "guessing"), ("size", "0"), ("size", "x"),
+        ("samples", ""),
+    ):  # fmt: skip
+        refused = seen(world, AUDITOR, place, "POST", data=fields | {name: stated})
+        assert (refused.status_code, f'id="wrong-{name}"' in refused.text) == (422, True), (name, stated)
+    assert seen(world, STRANGER, place, "POST", data=fields).status_code == 422
+    beliefs = seen(world, AUDITOR, "audits/new/identifiability-sample", "POST",
+                   data={"sample": "digits", "beliefs": "0.9, 2"})  # fmt: skip
+    assert 'id="wrong-beliefs"' in beliefs.text
+    assert len(world.get("/v1/jobs", OPERATOR).json()["items"]) == before
+    begun = seen(world, AUDITOR, place, "POST", data=fields)
+    assert begun.headers["location"].startswith("/web/jobs/")
+    assert "Audit of a generative model" in seen(world, AUDITOR, "audits").text
 
 
 def test_a_requester_asks_for_what_names_it_and_errors_stand_at_the_field(

@@ -1,11 +1,14 @@
 """The command `audit generative`: attacks on a generative model, which register nothing."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from smalti.cli.options import PLACE, format_option
+
+if TYPE_CHECKING:
+    from smalti.cli.reporting import Reported
 
 _FILE: click.Path = click.Path(path_type=Path)
 
@@ -43,34 +46,30 @@ def generative(report: str | None, page: str | None, shown_as: str, **options: A
     Shows whether records, or sets of them, can be told to be those that it was trained on. Records are
     numbers, or arrays of numbers. This is a study: it registers nothing and fulfils no duty.
     """
+    from smalti.cli.reporting import check_pages, deliver
+
+    check_pages(page)
+    deliver(reported(**options), page=page, report=report, shown_as=shown_as)
+    return 0
+
+
+def reported(**options: Any) -> "Reported":
+    """Attack a generative model.
+
+    Args:
+        **options: of `auditing_generative.GenerativeStudy`; without distances, its own.
+    """
     from smalti.transforms.learning.installed import check_installed
 
     check_installed()
     from smalti.auditing_generative import GenerativeStudy, audit_generative
-    from smalti.cli.keys import write_new
     from smalti.cli.progress import showing_phases
+    from smalti.cli.reporting import Reported
     from smalti.json.generative_audits import generative_audit_json
-    from smalti.json.text import as_json
-    from smalti.reports import terminal
-    from smalti.reports.generative_audits import page as page_of
-    from smalti.reports.web import check_installed as check_pages
-    from smalti.reports.web import to_html
-    from smalti.show.terminal import console, show_written
+    from smalti.reports.generative_audits import page
 
-    if page is not None:
-        check_pages()
     if not options["distances"]:
         options.pop("distances")
     with showing_phases() as watch:
         audit = audit_generative(GenerativeStudy(**options), watch.phase)
-    document = as_json(generative_audit_json(audit))
-    if report is not None:
-        write_new(report, document.encode())
-    if page is not None:
-        write_new(page, to_html(page_of(audit)).encode())
-    if shown_as == "json":
-        click.echo(document, nl=False)
-    else:
-        terminal.show(page_of(audit), console())
-        show_written(console(), page, report)
-    return 0
+    return Reported(generative_audit_json(audit), lambda _: page(audit))

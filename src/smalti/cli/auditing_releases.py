@@ -1,10 +1,13 @@
 """The command `audit release`: attacks on released statistics, which register nothing."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from smalti.cli.options import PLACE, format_option, party_option, registry_option
+
+if TYPE_CHECKING:
+    from smalti.cli.reporting import Reported
 
 
 @click.command("release")
@@ -37,31 +40,30 @@ def release(
     Shows its owner what attackers would reach on the statistics with their noise, and on the same without:
     who was among the respondents, and the values of a column. It registers nothing and fulfils no duty.
     """
+    from smalti.cli.reporting import check_pages, deliver
+
+    check_pages(page)
+    deliver(reported(output, registry, **options), page=page, report=report, shown_as=shown_as)
+    return 0
+
+
+def reported(output: str, registry: str, **options: Any) -> "Reported":
+    """Attack the statistics of a release.
+
+    Args:
+        output: as of `auditing_releases.audit_release`.
+        registry: its location.
+        **options: of the same.
+    """
     from smalti import auditing_releases
-    from smalti.cli.keys import write_new
     from smalti.cli.opening import open_registry
     from smalti.cli.progress import showing_phases
+    from smalti.cli.reporting import Reported
     from smalti.json.release_audits import release_audit_json
-    from smalti.json.text import as_json
-    from smalti.reports import terminal
-    from smalti.reports.release_audits import page as page_of
-    from smalti.reports.web import check_installed, to_html
-    from smalti.show.terminal import console, show_written
+    from smalti.reports.release_audits import page
 
-    if page is not None:
-        check_installed()
     with showing_phases() as watch:
         attacks = auditing_releases.audit_release(
             output, registry=open_registry(registry), phase=watch.phase, **options
         )
-    document = as_json(release_audit_json(attacks))
-    if report is not None:
-        write_new(report, document.encode())
-    if page is not None:
-        write_new(page, to_html(page_of(attacks, with_drawings=True)).encode())
-    if shown_as == "json":
-        click.echo(document, nl=False)
-    else:
-        terminal.show(page_of(attacks, with_drawings=False), console())
-        show_written(console(), page, report)
-    return 0
+    return Reported(release_audit_json(attacks), lambda drawn: page(attacks, with_drawings=drawn))

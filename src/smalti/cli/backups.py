@@ -56,6 +56,8 @@ def tidy(
     for what, folders in (("upload", result.uploads), ("job", result.jobs)):
         for folder in folders:
             click.echo(f"{what} {folder}")
+    for folder in result.vanished:
+        click.echo(f"vanished {folder}: somebody else removed it meanwhile")
     verb = "removed" if result.was_removed else "would be removed (--remove does it)"
     click.echo(
         f"{len(result.uploads)} uploads and {len(result.jobs)} folders of jobs ({result.size} bytes), "

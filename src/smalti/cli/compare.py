@@ -1,13 +1,14 @@
 """The command that compares central and local differential privacy by membership inference."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from smalti.cli.options import format_option
+
+if TYPE_CHECKING:
+    from smalti.cli.reporting import Reported
 
 _FOLDER: click.Path = click.Path(path_type=Path, file_okay=False)
 
@@ -62,36 +63,36 @@ def compare(out: Path, paper_size: bool, shown_as: str, **changes: Any) -> int:
     It works on generated data, as MOSAICrOWN D5.2 does. A study: the noise comes from a seed, and
     nothing is released or registered.
     """  # fmt: skip
+    from smalti.cli.reporting import deliver
+    from smalti.engine.jobs.requests import COMPARED_PAGE, COMPARED_REPORT
+
+    results = reported(out, paper_size, **changes)
+    page, report = out / COMPARED_PAGE, out / COMPARED_REPORT
+    deliver(results, page=str(page), report=str(report), shown_as=shown_as)
+    return 0
+
+
+def reported(out: Path, paper_size: bool, **changes: Any) -> "Reported":
+    """Compare; the folder is made, or checked, before anything is trained.
+
+    Args:
+        out: the folder.
+        paper_size: whether the sizes are the document's.
+        **changes: other fields of `Comparison`; None, and nothing, are left as they are.
+    """
     from dataclasses import replace
 
     from smalti.transforms.learning.installed import check_installed
 
     check_installed()
     from smalti import comparing
-    from smalti.json.text import as_json
-    from smalti.reports import terminal
-    from smalti.show.terminal import console
+    from smalti.cli.progress import counting
+    from smalti.cli.reporting import Reported, check_pages
 
+    check_pages(str(out))
     settings = {name: value for name, value in changes.items() if value not in {None, ()}}
     comparison = replace(comparing.PAPER if paper_size else comparing.REDUCED, **settings)
-    folder = comparing.prepared(out)
-    with _showing(comparison.models) as trained:
-        study = comparing.study(comparison, trained)
-    study.write(folder)
-    if shown_as == "json":
-        click.echo(as_json(study.to_json()), nl=False)
-    else:
-        terminal.show(study.page(with_drawings=False), console())
-    return 0
-
-
-@contextmanager
-def _showing(models: int) -> Iterator[Callable[[], None]]:
-    """How many models are trained, where standard error is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    out = Console(stderr=True)
-    with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
-        task = bar.add_task("train models", total=models)
-        yield lambda: bar.advance(task)
+    comparing.prepared(out)
+    with counting("train models", comparison.models) as trained:
+        study = comparing.study(comparison, lambda: trained(1))
+    return Reported(study.to_json(), lambda drawn: study.page(with_drawings=drawn))

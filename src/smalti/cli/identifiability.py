@@ -1,14 +1,26 @@
 """The command `audit identifiability`: the experiments of arXiv 2103.02913 on one data set."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from smalti.cli.layout import TunedCommand
 from smalti.cli.options import FINDINGS, PARTIES, PLACE, asker_options, bind_option, format_option
 from smalti.cli.runs import bound_options, run_options, workspace_option
+from smalti.cli.trying import document_of
+
+if TYPE_CHECKING:
+    from smalti.cli.reporting import Reported
+    from smalti.identifying import NetworkChoice, Study
+    from smalti.studies.identifiability.settings import Settings
+
+_OF_SETTINGS = (
+    "beliefs", "delta", "calibration", "records", "repetitions", "steps", "clipping_norm", "learning_rate",
+    "neighbors", "dissimilarity", "seed",
+)  # fmt: skip
+_OF_NETWORK = ("hidden", "convolutional")
 
 
 @click.command(cls=TunedCommand, epilog=PARTIES)
@@ -36,7 +48,7 @@ from smalti.cli.runs import bound_options, run_options, workspace_option
 @click.option("--page", metavar="FILE", type=PLACE,
               help="Write a page of HTML to a new file that its owner alone can read.")  # fmt: skip
 @bind_option
-@run_options
+@partial(run_options, needs_data=False)
 @workspace_option
 @asker_options(required=False)
 @click.option("--registry", metavar="FILE|URL",
@@ -49,75 +61,93 @@ def identifiability(policy: str | None, sample: str | None, **options: Any) -> i
     The policy must permit a training of the data, and only the data's owner may ask. Nothing is recorded,
     charged or released; all noise comes from a seed. It repeats Experiment 2 of arXiv 2103.02913.
     """
-    from smalti.transforms.learning.installed import check_installed
-
-    check_installed()
-    from smalti import identifying
-    from smalti.cli.keys import write_new
+    from smalti.cli.reporting import check_pages, deliver
     from smalti.errors import UsageError
-    from smalti.json.text import as_json
-    from smalti.reports import terminal
-    from smalti.reports.web import check_installed as check_pages
-    from smalti.reports.web import to_html
-    from smalti.show.terminal import console
 
     shown_as, page = options.pop("shown_as"), options.pop("page")
-    names = (
-        "beliefs", "delta", "calibration", "records", "repetitions", "steps", "clipping_norm",
-        "learning_rate", "neighbors", "dissimilarity", "seed",
-    )  # fmt: skip
-    settings = identifying.checked(sample, **{name: options.pop(name) for name in names})
-    choice = identifying.NetworkChoice(options.pop("hidden"), options.pop("convolutional"))
-    if (policy is None) == (sample is None):
+    choices = {name: options.pop(name) for name in (*_OF_SETTINGS, *_OF_NETWORK)}
+    checked(sample, choices)
+    has_policy = policy is not None and bool(options["bindings"])
+    if has_policy == (sample is not None) or (sample is not None and _binds_data()):
         raise UsageError(
             "what is studied",
             "it is not one thing",
             "a policy with --data, or --sample",
             "state one of both",
         )
-    if page is not None:
-        check_pages()
+    check_pages(page)
     if sample is not None:
-        with _showing(settings.trainings) as trained:
-            study = identifying.study_of_sample(sample, settings, choice, trained)
+        reported: Reported | None = reported_of_sample(sample, choices)
     else:
-        permitted, name = _permitted(str(policy), options)
-        if not permitted.decision.is_permitted:
-            from smalti.show.decisions import show_decision
-
-            show_decision(console(), permitted.decision)
-            return FINDINGS
-        with _showing(settings.trainings) as trained:
-            study = identifying.study_of_records(permitted, name, settings, choice, trained)
-    if page is not None:
-        write_new(page, to_html(study.page(with_drawings=True)).encode())
-    if shown_as == "json":
-        click.echo(as_json(study.to_json()), nl=False)
-    else:
-        terminal.show(study.page(with_drawings=False), console())
+        template, registry = options.pop("bound"), options.pop("registry")
+        bound = bound_options(options)
+        if registry is not None:
+            bound["registry"] = registry
+        reported = reported_of_records(document_of(str(policy), template, bound), bound, choices)
+    if reported is None:
+        return FINDINGS
+    deliver(reported, page=page, report=None, shown_as=shown_as)
     return 0
 
 
-def _permitted(policy: str, options: dict[str, Any]) -> tuple[Any, str]:
-    """The records that the policy permits to train on, and the name of the data."""
-    from smalti import api
-    from smalti.cli.trying import document_of
-
-    template, registry = options.pop("bound"), options.pop("registry")
-    bound = bound_options(options)
-    if registry is not None:
-        bound["registry"] = registry
-    permitted = api.permitted_records(document_of(policy, template, bound), **bound)
-    return permitted, ", ".join(bound["data"])
+def _binds_data() -> bool:
+    """Whether the command line itself binds data; a settings file does for all commands."""
+    return click.get_current_context().get_parameter_source("bindings") is ParameterSource.COMMANDLINE
 
 
-@contextmanager
-def _showing(trainings: int) -> Iterator[Callable[[int], None]]:
-    """How many trainings ended, where standard error is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
+def checked(sample: str | None, choices: dict[str, Any]) -> "tuple[Settings, NetworkChoice]":
+    """What is chosen, or all that is wrong with it.
 
-    out = Console(stderr=True)
-    with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
-        task = bar.add_task("train models", total=trainings)
-        yield lambda count: bar.advance(task, count)
+    Args:
+        sample: the public data; None: a policy's.
+        choices: by their names as parameters of the command.
+    """
+    from smalti.transforms.learning.installed import check_installed
+
+    check_installed()
+    from smalti import identifying
+
+    settings = identifying.checked(sample, **{name: choices[name] for name in _OF_SETTINGS})
+    return settings, identifying.NetworkChoice(*(choices[name] for name in _OF_NETWORK))
+
+
+def reported_of_sample(sample: str, choices: dict[str, Any]) -> "Reported":
+    """Study public data; `choices` as of `checked`."""
+    settings, network = checked(sample, choices)
+    from smalti import identifying
+    from smalti.cli.progress import counting
+
+    with counting("train models", settings.trainings) as trained:
+        return _reported(identifying.study_of_sample(sample, settings, network, trained))
+
+
+def reported_of_records(document: Any, bound: dict[str, Any], choices: dict[str, Any]) -> "Reported | None":
+    """Study what a policy permits to train on.
+
+    Args:
+        document: the policy, or its path.
+        bound: the request, as arguments of the API.
+        choices: as of `checked`.
+
+    Returns:
+        What was found; None: the policy denies it, which is shown.
+    """
+    settings, network = checked(None, choices)
+    from smalti import api, identifying
+    from smalti.cli.progress import counting
+    from smalti.show.decisions import show_decision
+    from smalti.show.terminal import console
+
+    permitted = api.permitted_records(document, **bound)
+    if not permitted.decision.is_permitted:
+        show_decision(console(), permitted.decision)
+        return None
+    name = ", ".join(bound["data"])
+    with counting("train models", settings.trainings) as trained:
+        return _reported(identifying.study_of_records(permitted, name, settings, network, trained))
+
+
+def _reported(study: "Study") -> "Reported":
+    from smalti.cli.reporting import Reported
+
+    return Reported(study.to_json(), lambda drawn: study.page(with_drawings=drawn))

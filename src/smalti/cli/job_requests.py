@@ -8,31 +8,30 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from smalti.cli.job_kinds import COMMANDS
 from smalti.cli.settings import NOT_TAKEN
 from smalti.engine.jobs.requests import (
-    Assess,
-    Audit,
     CheckPolicies,
     JobKind,
     JobRequest,
     PolicyOnData,
-    Run,
+    ReleaseAudit,
     RunLike,
-    Study,
-    Sweep,
     absolute,
+    request_type,
 )
 from smalti.errors import UsageError
 from smalti.json.jobs import without_address
 
 _PLACES = {
     "data", "agreement", "signature", "description", "population", "earlier_data", "query", "out",
-    "page", "report", "files", "dataset", "vocabularies", "model", "members", "others", "html",
+    "page", "report", "files", "dataset", "vocabularies", "model", "members", "others", "html", "samples",
 }  # fmt: skip
-_BESIDE: tuple[str, ...] = ("out", "replace", "page", "report", "vary")
-"""What commands with a policy on data take beside their requests, by parameter."""
-_SHOWING = {"shown_as", "verbose", "dry_run", "begins", "workspace", "events"}
-"""What commands take and jobs do not, by their parameters: a job has its own log and its own folder."""
+_SHOWING = {"shown_as", "verbose", "dry_run", "begins", "workspace", "events", "command"}
+"""What commands take and jobs do not, by their parameters: a job has its own log and its own folder, and
+runs no program of whoever submits it."""
+_RENAMED = {"bindings": "data", "bound": "bind", "settings": "conf"}
+"""Parameters of commands that requests have under another name."""
 
 
 def request_from(
@@ -48,14 +47,15 @@ def request_from(
         registry: the one where the arguments name none; None: the command's own default.
         named: how the command is named in messages.
     """
-    command, here = _command(kind), click.get_current_context()
+    here = click.get_current_context()
+    command = _command(kind, here.find_root().command)
     here.meta[NOT_TAKEN] = _SHOWING
     try:
         context = command.make_context(named, list(arguments), parent=here)
     except click.UsageError as error:
         message = f"{error.format_message()} (the arguments are those of `{named}`)"
         raise click.UsageError(message, here) from None
-    _refuse_showing(context, here, named)
+    _refuse_what_is_not_taken(kind, context, here, named)
     options = {name: value for name, value in context.params.items() if name not in _SHOWING}
     if registry is None or _is_stated(context, "registry"):
         registry = options["registry"]
@@ -87,57 +87,67 @@ def words_of(request: RunLike) -> list[str]:
     return words
 
 
-def _command(kind: JobKind) -> click.Command:
-    from smalti.cli import assessing, language, runs, studying, sweeping
+def _command(kind: JobKind, command: click.Command) -> click.Command:
+    """The command whose arguments a job takes, below the main one."""
+    for word in COMMANDS[kind].split()[1:]:
+        if not isinstance(command, click.Group):
+            raise TypeError("a job of no command")
+        command = command.commands[word]
+    return command
 
-    return {
-        JobKind.RUN: runs.run,
-        JobKind.AUDIT: runs.run,
-        JobKind.SWEEP: sweeping.sweep,
-        JobKind.ASSESS: assessing.assess,
-        JobKind.CHECK: language.check,
-        JobKind.STUDY: studying.model_file,
-    }[kind]
+
+def _names(kind: JobKind) -> set[str]:
+    return {field.name for field in fields(request_type(kind))}
 
 
 def _is_stated(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def _refuse_showing(context: click.Context, here: click.Context, named: str) -> None:
+def _refuse_what_is_not_taken(
+    kind: JobKind, context: click.Context, here: click.Context, named: str
+) -> None:
+    taken = {*_names(kind), "registry"}
     stated = [
         param.opts[0]
         for param in context.command.params
-        if param.name in _SHOWING and _is_stated(context, param.name)
+        if _RENAMED.get(name := param.name or "", name) not in taken and _is_stated(context, name)
     ]
     if stated:
-        raise click.UsageError(f"`{'`, `'.join(stated)}`: options of `{named}` that no job takes.", here)
+        raise click.UsageError(
+            f"`{'`, `'.join(stated)}`: options of `{named}` that no such job takes.", here
+        )
 
 
 def _request(kind: JobKind, options: dict[str, Any]) -> JobRequest:
-    match kind:
-        case JobKind.RUN:
-            return Run(**_of_data(options))
-        case JobKind.AUDIT:
-            return Audit(**_of_data(options))
-        case JobKind.SWEEP:
-            return Sweep(**_of_data(options))
-        case JobKind.ASSESS:
-            return Assess(**_absolute(options, Assess))
-        case JobKind.CHECK:
-            return _check(options)
-        case JobKind.STUDY:
-            return Study(**_absolute(options, Study))
+    type_ = request_type(kind)
+    if type_ is CheckPolicies:
+        return _check(options)
+    if issubclass(type_, PolicyOnData):
+        return type_(**_of_data(kind, options))
+    if type_ is ReleaseAudit:
+        options |= {"output": _place_or_iri(options["output"])}
+    _check_is_there(kind, options, "sample")
+    return type_(**_absolute(options, _names(kind)))
 
 
-def _of_data(options: dict[str, Any]) -> dict[str, Any]:
+def _check_is_there(kind: JobKind, options: dict[str, Any], name: str) -> None:
+    """Refuse what a command may leave out, and a job of this kind may not."""
+    if name in _names(kind) and options[name] is None:
+        raise UsageError(name, f"none is stated, and `{kind}` is a job about one", f"a {name}")
+
+
+def _of_data(kind: JobKind, options: dict[str, Any]) -> dict[str, Any]:
     """The fields of a request with a policy on data."""
     from smalti.binding import pairs
     from smalti.cli.runs import loaded
 
+    _check_is_there(kind, options, "policy")
     policy, template = options.pop("policy"), options["bound"]
+    shared = {field.name for field in fields(PolicyOnData)}
     agreed = {name: options[name] for name in ("agreement",) if name in options}
-    others: dict[str, Any] = agreed | {name: options.pop(name) for name in _BESIDE if name in options}
+    beside = _names(kind) - shared - {*agreed}
+    others: dict[str, Any] = agreed | {name: options.pop(name) for name in beside if name in options}
     _, bound = loaded(policy, {"agreement": None} | options)
     if len(bound["data"]) != 1:
         raise UsageError(
@@ -145,17 +155,16 @@ def _of_data(options: dict[str, Any]) -> dict[str, Any]:
             "bind one IRI to one path",
         )  # fmt: skip
     ((target, data),) = bound["data"].items()
-    shared = {field.name for field in fields(PolicyOnData)}
     values = {name: value for name, value in bound.items() if name in shared}
     values |= {"target": target, "data": data}
     values |= {"bind": tuple(pairs(template).items()), "conf": tuple(bound["conf"].items()), **others}
     placed = {name: _place(value) if name in _PLACES else value for name, value in values.items()}
-    return placed | {"policy": _policy(policy)}
+    return placed | {"policy": _place_or_iri(policy)}
 
 
-def _policy(policy: str) -> str:
-    """The path of a document, or the uid of a policy in force."""
-    return policy if not os.path.lexists(policy) and ":" in policy else absolute(policy)
+def _place_or_iri(name: str) -> str:
+    """The path of a document or a folder; or an IRI, such as the uid of a policy in force."""
+    return name if not os.path.lexists(name) and ":" in name else absolute(name)
 
 
 def _check(options: dict[str, Any]) -> CheckPolicies:
@@ -164,11 +173,10 @@ def _check(options: dict[str, Any]) -> CheckPolicies:
     if "-" in options["files"]:
         raise UsageError("-", "a job has no standard input", "paths of documents")
     bind = tuple(pairs(options.pop("bound")).items())
-    return CheckPolicies(**_absolute(options, CheckPolicies), bind=bind)
+    return CheckPolicies(**_absolute(options, _names(JobKind.CHECK)), bind=bind)
 
 
-def _absolute(options: dict[str, Any], kind: type[JobRequest]) -> dict[str, Any]:
-    names = {field.name for field in fields(kind)}
+def _absolute(options: dict[str, Any], names: set[str]) -> dict[str, Any]:
     return {
         name: _place(value) if name in _PLACES else value
         for name, value in options.items()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smalti.cli.job_kinds import COMMANDS
 from smalti.cli.options import FINDINGS, PLACE, format_option, registry_option
 
 if TYPE_CHECKING:
@@ -13,15 +14,7 @@ if TYPE_CHECKING:
     from smalti.engine.registry.job_entries import StoredJob
     from smalti.engine.registry.registry import Registry
 
-_COMMANDS = {
-    "run": "smalti run",
-    "audit": "smalti run",
-    "sweep": "smalti sweep",
-    "assess": "smalti assess",
-    "check": "smalti check",
-    "study": "smalti audit model",
-}
-"""By kind, the command whose arguments a job of it takes."""
+_NARROWEST_KIND = 6
 _WIDEST_STATE = 40
 """A longer state of a job stands at the end of its line."""
 
@@ -32,7 +25,7 @@ def jobs() -> None:
 
 
 @jobs.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("kind", metavar="KIND", required=False, type=click.Choice(list(_COMMANDS)))
+@click.argument("kind", metavar="KIND", required=False, type=click.Choice(list(COMMANDS)))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]...")
 @click.option("--request", "request_file", metavar="FILE", type=PLACE,
               help="Instead of KIND: the request as JSON, as `jobs show --format json` shows it; `-` is"
@@ -60,8 +53,9 @@ def submit(  # noqa: PLR0913 (an option each)
 ) -> int:
     """Queue a job: KIND and the arguments of its command.
 
-    Kinds are run, audit (arguments of `smalti run`), sweep, assess, check, and study (of `smalti audit
-    model`). Options of the job itself come before KIND.
+    Kinds are run, audit (arguments of `smalti run`), sweep, assess and check; of `smalti audit`: study (of
+    `audit model`), compare, release-audit, generative-audit, identifiability, and with --sample
+    identifiability-sample. Options of the job itself come before KIND.
     """
     from smalti.cli.job_requests import request_from
     from smalti.cli.opening import open_registry
@@ -73,14 +67,14 @@ def submit(  # noqa: PLR0913 (an option each)
     if kind is None:
         request = _read(str(request_file))
     else:
-        request, registry = request_from(JobKind(kind), arguments, registry, named=_COMMANDS[kind])
+        request, registry = request_from(JobKind(kind), arguments, registry, named=COMMANDS[kind])
     opened = open_registry(registry)
     job = queue.submit(opened, request, priority=priority, tries=tries, job_id=job_id)
     return _show([job], shown_as)
 
 
 @jobs.command("list")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(list(_COMMANDS)), help="May be repeated.")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(list(COMMANDS)), help="May be repeated.")
 @click.option("--as", "party", metavar="PARTY", help="Only those that this party asked for.")
 @registry_option
 @format_option("human", "json")
@@ -212,7 +206,8 @@ def _show(listed: "tuple[StoredJob, ...] | list[StoredJob]", shown_as: str) -> i
 
 def _show_lines(jobs_and_states: "list[tuple[StoredJob, str]]") -> None:
     """A line for each job, in columns; what is longer than most stands last, and moves nothing."""
-    kind, name = max(map(len, _COMMANDS)), max((len(job.id) for job, _ in jobs_and_states), default=0)
+    kind = max([_NARROWEST_KIND, *(len(job.kind) for job, _ in jobs_and_states)])
+    name = max((len(job.id) for job, _ in jobs_and_states), default=0)
     width = max((len(state) for _, state in jobs_and_states if len(state) <= _WIDEST_STATE), default=0)
     for job, state in jobs_and_states:
         submitted = job.submitted_at.isoformat(timespec="seconds")

@@ -10,9 +10,12 @@ from smalti.cli.options import FINDINGS
 from smalti.engine.jobs import requests
 
 if TYPE_CHECKING:
+    from smalti.cli.reporting import Reported
     from smalti.engine.registry.job_entries import JobResult
 
 _NO_CHOICES = {"policy", "target", "data", "party", "bind", "conf"}
+_WRITTEN = {"page", "html", "report"}
+"""Where reports are written."""
 
 
 def perform(request: requests.JobRequest, registry: str, report: Path) -> "JobResult":
@@ -35,8 +38,15 @@ def perform(request: requests.JobRequest, registry: str, report: Path) -> "JobRe
             return _assess(request, report)
         case requests.CheckPolicies():
             return _check(request, report)
-        case requests.Study():
-            return _study(request, report)
+        case (
+            requests.Study()
+            | requests.Compare()
+            | requests.ReleaseAudit()
+            | requests.GenerativeAudit()
+            | requests.Identifiability()
+            | requests.IdentifiabilitySample()
+        ):
+            return _study(request, registry, report)
         case _:
             assert_never(request)
 
@@ -67,15 +77,12 @@ def _run(request: requests.RunLike, registry: str) -> "JobResult":
 
 def _sweep(request: requests.Sweep, registry: str, report: Path) -> "JobResult":
     from smalti.cli import sweeping
-    from smalti.cli.trying import document_of
     from smalti.engine.registry.job_entries import JobResult
 
     bound = _bound(request, registry) | {"vary": request.vary}
     place = request.report or str(report)
-    template = tuple(f"{part}={iri}" for part, iri in request.bind)
-    document = document_of(request.policy, template, bound)
     code = sweeping.measure(
-        document, bound, page=request.page, report=place, shown_as="human", in_full=False
+        _document(request, bound), bound, page=request.page, report=place, shown_as="human", in_full=False
     )
     return JobResult(code, report=Path(place))
 
@@ -103,15 +110,53 @@ def _check(request: requests.CheckPolicies, report: Path) -> "JobResult":
     return JobResult(check_code(documents, strict=request.strict), report=report)
 
 
-def _study(request: requests.Study, report: Path) -> "JobResult":
-    from smalti.cli.studying import study
+def _study(request: requests.StudyLike, registry: str, report: Path) -> "JobResult":
+    from smalti.cli.reporting import check_pages, deliver
     from smalti.engine.registry.job_entries import JobResult
 
-    options = _options(request)
-    html = options.pop("html")
-    places = {name: Path(options[name]) for name in ("model", "members", "others")}
-    study(html, "human", str(report), **options | places)
-    return JobResult(0, report=report)
+    page = requests.page_of(request)
+    check_pages(page)
+    reported = _reported(request, registry)
+    if reported is None:
+        return JobResult(FINDINGS)
+    place = requests.report_of(request) or str(report)
+    deliver(reported, page=page, report=place, shown_as="human")
+    return JobResult(0, report=Path(place))
+
+
+def _reported(request: requests.StudyLike, registry: str) -> "Reported | None":
+    """What a study found; None: a policy denies it, which is shown."""
+    from smalti.cli import auditing_generative, auditing_releases, compare, identifiability, studying
+
+    options = {name: value for name, value in _options(request).items() if name not in _WRITTEN}
+    match request:
+        case requests.Study():
+            return studying.reported(**options | _paths(request, "model", "members", "others"))
+        case requests.GenerativeAudit():
+            places = _paths(request, "members", "others", "samples", "model")
+            return auditing_generative.reported(**options | places)
+        case requests.ReleaseAudit():
+            return auditing_releases.reported(registry=registry, **options)
+        case requests.Compare():
+            return compare.reported(**options | _paths(request, "out"))
+        case requests.IdentifiabilitySample():
+            return identifiability.reported_of_sample(request.sample, options)
+        case requests.Identifiability():
+            bound = _bound(request, registry)
+            return identifiability.reported_of_records(_document(request, bound), bound, options)
+        case _:
+            assert_never(request)
+
+
+def _paths(request: requests.StudyLike, *names: str) -> dict[str, Path | None]:
+    values = {name: getattr(request, name) for name in names}
+    return {name: None if value is None else Path(value) for name, value in values.items()}
+
+
+def _document(request: requests.PolicyOnData, bound: dict[str, Any]) -> Any:
+    from smalti.cli.trying import document_of
+
+    return document_of(request.policy, tuple(f"{part}={iri}" for part, iri in request.bind), bound)
 
 
 def _bound(request: requests.PolicyOnData, registry: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The phases of a run, shown while they last, and how fast each of them was."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -23,6 +23,8 @@ class CommandWatch(Watch):
         super().phase(name)
 
 
+_PARTS = 20
+"""Of work that is counted: as many phases of a job show how far it is."""
 _of_process: ContextVar[CommandWatch | None] = ContextVar("_of_process", default=None)
 """The watch of a job's process."""
 
@@ -84,3 +86,28 @@ def showing_phases() -> Iterator[CommandWatch]:
         shown = _Shown(progress)
         yield shown
         shown.finish()
+
+
+@contextmanager
+def counting(name: str, total: int) -> Iterator[Callable[[int], None]]:
+    """What to call with a number of things that are done, of so many; shown as `showing_phases` shows."""
+    if (watch := _of_process.get()) is not None:
+        yield _counted(watch, name, total)
+        return
+    out = Console(stderr=True)
+    with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
+        task = bar.add_task(name, total=total)
+        yield lambda count: bar.advance(task, count)
+
+
+def _counted(watch: CommandWatch, name: str, total: int) -> Callable[[int], None]:
+    done = 0
+
+    def count(more: int) -> None:
+        nonlocal done
+        before, done = done, done + more
+        if before * _PARTS // total < done * _PARTS // total:
+            watch.phase(f"{name}, {done} of {total}")
+
+    watch.phase(f"{name}, 0 of {total}")
+    return count

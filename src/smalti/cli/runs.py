@@ -57,8 +57,13 @@ description_option = click.option(
 )  # fmt: skip
 
 
-def run_options(command: Command) -> Command:
-    """The options of a request for a run."""
+def run_options(command: Command, *, needs_data: bool = True) -> Command:
+    """The options of a request for a run.
+
+    Args:
+        command: that takes them.
+        needs_data: whether it always needs data of a policy.
+    """
     for option in (
         _advanced("--cut-threshold", setting="cut_threshold", type=click.IntRange(0), default=256,
                   show_default=True, metavar="T",
@@ -98,8 +103,8 @@ def run_options(command: Command) -> Command:
         click.option("--owner", cls=SettingOption, setting="owner", metavar="PARTY",
                      help="Who submits the policy and binds the data, an IRI taken on trust."
                      "  [default: the --as party]"),
-        click.option("--data", "bindings", cls=SettingOption, setting="data", multiple=True, required=True,
-                     metavar="IRI=PATH",
+        click.option("--data", "bindings", cls=SettingOption, setting="data", multiple=True,
+                     required=needs_data, metavar="IRI=PATH",
                      help="Bind the target to a CSV or Parquet file, a folder of such files that are one"
                      " table, a sheet or table in a file (FILE.xlsx#SHEET, FILE.duckdb#TABLE), or CSVW"
                      " metadata of any; in a store by its address, s3://BUCKET/KEY; or to a table of"

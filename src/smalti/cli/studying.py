@@ -1,12 +1,15 @@
 """The command `audit model`: attacks on a model file, which register nothing."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from smalti.cli.options import PLACE, format_option
 from smalti.vocab.attacks import TABLE
+
+if TYPE_CHECKING:
+    from smalti.cli.reporting import Reported
 
 _FILE: click.Path = click.Path(path_type=Path)
 
@@ -53,38 +56,26 @@ def model_file(html: str | None, shown_as: str, **options: Any) -> int:
     The attacks use the records that it was trained on, and others: CSV or Parquet, with numbers as the
     model takes them. This is a study: it registers nothing and fulfils no duty.
     """
-    study(html, shown_as, **options)
+    from smalti.cli.reporting import check_pages, deliver
+
+    check_pages(html)
+    deliver(reported(**options), page=html, report=None, shown_as=shown_as)
     return 0
 
 
-def study(html: str | None, shown_as: str, report: str | None = None, **options: Any) -> None:
-    """Attack a model file, write the reports that are asked for, and show what was found.
+def reported(**options: Any) -> "Reported":
+    """Attack a model file.
 
     Args:
-        html: where the page is written; None: nowhere.
-        shown_as: `human` or `json`.
-        report: where the JSON report is written; None: nowhere.
         **options: of `auditing_files.Study`.
     """
     from smalti.transforms.learning.installed import check_installed
 
     check_installed()
     from smalti import auditing_files
-    from smalti.cli.keys import write_new
     from smalti.cli.progress import showing_phases
-    from smalti.json.text import as_json
-    from smalti.reports import terminal
-    from smalti.reports.web import write_html
-    from smalti.show.terminal import console
+    from smalti.cli.reporting import Reported
 
     with showing_phases() as watch:
         studied = auditing_files.study(auditing_files.Study(**options), watch.phase)
-    text = as_json(studied.to_json())
-    if report is not None:
-        write_new(report, text.encode())
-    if html is not None:
-        write_html(studied.page(with_drawings=True), html)
-    if shown_as == "json":
-        click.echo(text, nl=False)
-    else:
-        terminal.show(studied.page(with_drawings=False), console())
+    return Reported(studied.to_json(), lambda drawn: studied.page(with_drawings=drawn))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from smalti.describing import check_as_bound
-from smalti.engine.jobs.requests import Assess, Audit, JobRequest, Run, Study, Sweep
+from smalti.engine.jobs.requests import Assess, Audit, JobRequest, Run, Sweep
 from smalti.engine.registry.bound_data import BoundData
 from smalti.engine.registry.entries import StoredPolicy
 from smalti.engine.registry.registry import Registry
@@ -20,7 +20,6 @@ from smalti.service.disclosure import governs, is_for
 from smalti.service.operations import Described
 from smalti.service.parties import Asker
 from smalti.service.problems import RefusedError, not_found
-from smalti.study_choices import check_study
 from smalti.vocab.terms import IRI
 
 _Iri = Annotated[str, Field(max_length=4096)]
@@ -28,11 +27,11 @@ _Text = Annotated[str, Field(max_length=4096)]
 _Texts = Annotated[tuple[_Text, ...], Field(max_length=100)]
 _POLICY: Final = "policy.jsonld"
 _QUERY: Final = "query.json"
-STUDY_PAGE: Final = "study.html"
-"""The report of a study, in the folder of its job."""
 
 
-class _PolicyJob(Described):
+class PolicyJob(Described):
+    """What every job about a policy and data may state."""
+
     policy: Annotated[
         _Iri, Field(description="the uid of a policy in force that names the asker, or its own")
     ]
@@ -54,14 +53,14 @@ class _PolicyJob(Described):
     agreed: Annotated[_Text | None, Field(description="a time with its zone")] = None
 
 
-class RunJob(_PolicyJob):
+class RunJob(PolicyJob):
     """A run; `audit` where the policy demands an audit of a model."""
 
     kind: Literal["run", "audit"]
     output_format: Literal["csv", "parquet"] = "csv"
 
 
-class SweepJob(_PolicyJob):
+class SweepJob(PolicyJob):
     """Risk against loss with other numbers; for owners."""
 
     kind: Literal["sweep"]
@@ -82,22 +81,6 @@ class AssessJob(Described):
 
 
 Order = RunJob | SweepJob | AssessJob
-
-
-class StudyOrder(Described):
-    """Attacks on a model file, with records that it was trained on, and others."""
-
-    model: Annotated[_Iri, Field(description="a target that a model file is bound to")]
-    members: Annotated[_Iri, Field(description="a target bound to the records that it was trained on")]
-    others: Annotated[_Iri, Field(description="a target bound to records that it was not trained on")]
-    label: Annotated[_Text, Field(min_length=1, description="the column of the classes")]
-    attacks: Annotated[_Texts, Field(min_length=1, description="names that `/v1/auditable` lists")]
-    recipe: Annotated[
-        _Text | None, Field(description="for attacks with shadow models; a network file states it")
-    ] = None
-    shadow_models: Annotated[int, Field(ge=2, le=1000)] = 16
-    confidence: Annotated[float, Field(gt=0, le=0.999999)] = 0.95
-    gives_logits: bool = False
 
 
 def request_for(registry: Registry, asker: Asker, order: Order, folder: Path) -> JobRequest:
@@ -122,44 +105,30 @@ def request_for(registry: Registry, asker: Asker, order: Order, folder: Path) ->
         if not is_owner:
             raise not_found()
         return Assess(
-            data=str(_bound(registry, target).place), respondent=order.respondent,
+            data=str(bound_data(registry, target).place), respondent=order.respondent,
             one_row_each=order.one_row_each, quasi_identifiers=order.quasi_identifiers,
             sensitive=order.sensitive, identifiers=order.identifiers, size=order.size,
         )  # fmt: skip
+    if isinstance(order, SweepJob):
+        return Sweep(**tried_by_owner(registry, asker, order, folder), vary=order.vary)
     stored = _policy(registry, asker, iri(order.policy, "policy"), target)
-    if isinstance(order, SweepJob) and not is_owner:
-        raise not_found()
     if not is_owner:
         _check_is_no_owners_word(order)
     common = _common(registry, asker, order, stored, folder)
-    if isinstance(order, SweepJob):
-        # Without a recipient it is tried for whom the policy names, as on the command line.
-        return Sweep(**common | ({} if order.recipient else {"party": None}), vary=order.vary)
     kind = Run if order.kind == "run" else Audit
     return kind(**common, out=str(folder / "published"), output_format=order.output_format)
 
 
-def study_for(registry: Registry, asker: Asker, order: StudyOrder, folder: Path) -> Study:
-    """The study that a worker is asked to do.
-
-    Somebody who owns all of the model and both tables may order it, and an auditor, of what belongs to the
-    same owner. An auditor's own model on the data of others could answer questions about single records.
+def tried_by_owner(registry: Registry, asker: Asker, order: PolicyJob, folder: Path) -> dict[str, Any]:
+    """What a request states of a policy that the owner of its data tries, for whom it names.
 
     Raises:
-        RefusedError: there is no such target for the asker, or no data is bound to it.
-        UsageError, ProblemsError: the file is no model, or an attack or recipe is not known.
+        RefusedError: there is no such policy or target for the asker, or no data is bound.
     """
-    targets = [iri(getattr(order, name), name) for name in ("model", "members", "others")]
-    owners = frozenset.intersection(*(frozenset(registry.full_owners(target)) for target in targets))
-    if not owners or not (asker.audits or asker.party in owners):
-        raise not_found()
-    model, members, others = (_bound(registry, target).place for target in targets)
-    check_study(model.name, order.attacks, order.recipe)
-    return Study(
-        model=str(model), members=str(members), others=str(others), label=order.label,
-        attacks=order.attacks, recipe=order.recipe, shadow_models=order.shadow_models,
-        confidence=order.confidence, gives_logits=order.gives_logits, html=str(folder / STUDY_PAGE),
-    )  # fmt: skip
+    stored, _ = bound_for_owner(registry, asker, order.policy, order.target)
+    common = _common(registry, asker, order, stored, folder)
+    # Without a recipient it is tried for whom the policy names, as on the command line.
+    return common | ({} if order.recipient else {"party": None})
 
 
 def bound_for_owner(
@@ -183,7 +152,7 @@ def owned_data(registry: Registry, asker: Asker, target: str) -> BoundData:
     about = iri(target, "target")
     if asker.party not in registry.full_owners(about):
         raise not_found()
-    return _bound(registry, about)
+    return bound_data(registry, about)
 
 
 def new_folder(outputs: Path) -> tuple[str, Path]:
@@ -195,7 +164,7 @@ def new_folder(outputs: Path) -> tuple[str, Path]:
 
 
 def _common(
-    registry: Registry, asker: Asker, order: _PolicyJob, stored: StoredPolicy, folder: Path
+    registry: Registry, asker: Asker, order: PolicyJob, stored: StoredPolicy, folder: Path
 ) -> dict[str, Any]:
     party = asker.party if order.recipient is None else iri(order.recipient, "recipient")
     _write(folder / _POLICY, stored.document)
@@ -204,7 +173,7 @@ def _common(
     return {
         "policy": str(folder / _POLICY),
         "target": order.target,
-        "data": str(_bound(registry, iri(order.target, "target")).place),
+        "data": str(bound_data(registry, iri(order.target, "target")).place),
         "party": str(party),
         "owner": str(stored.issuer),
         "purpose": order.purpose,
@@ -231,7 +200,12 @@ def _policy(registry: Registry, asker: Asker, uid: IRI, target: IRI) -> StoredPo
     raise not_found()
 
 
-def _bound(registry: Registry, target: IRI) -> BoundData:
+def bound_data(registry: Registry, target: IRI) -> BoundData:
+    """The data that is bound to a target.
+
+    Raises:
+        RefusedError: there is none.
+    """
     bound = data_of(registry, target)
     if bound is None:
         raise RefusedError(409, "conflict", "no data is bound to this target: its owner uploads it first")
@@ -239,17 +213,17 @@ def _bound(registry: Registry, target: IRI) -> BoundData:
     return bound
 
 
-def _population(registry: Registry, order: _PolicyJob, stored: StoredPolicy) -> str | None:
+def _population(registry: Registry, order: PolicyJob, stored: StoredPolicy) -> str | None:
     """The place of the population, whose owner must be the policy's issuer."""
     if order.population is None:
         return None
     population = iri(order.population, "population")
     if stored.issuer not in registry.full_owners(population):
         raise not_found()
-    return str(_bound(registry, population).place)
+    return str(bound_data(registry, population).place)
 
 
-def _check_is_no_owners_word(order: _PolicyJob) -> None:
+def _check_is_no_owners_word(order: PolicyJob) -> None:
     stated = {
         "recipient": order.recipient, "respondent": order.respondent,
         "oneRowEach": order.one_row_each or None,

@@ -31,6 +31,8 @@ _FRESH: Final = 600.0
 """Seconds for which keys count without being read again."""
 _LEAST: Final = 30.0
 """Seconds between two readings, whatever tokens name."""
+OUTLASTING: Final = 3600.0
+"""Seconds for which keys count that cannot be read again, as the issuer may have removed one of them."""
 _LARGEST: Final = 1 << 20
 _LONGEST: Final = 16_384
 """Characters of a token."""
@@ -50,17 +52,21 @@ class Tokens:
     issuer: TokenIssuer
     _keys: KeySet = field(init=False, repr=False)
     _read_at: float = field(init=False, default=0.0)
+    """When they were to be read last."""
+    _confirmed_at: float = field(init=False, default=0.0)
+    """When they were read last."""
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def __post_init__(self) -> None:
         self._keys = self._read()
-        self._read_at = time.monotonic()
+        self._read_at = self._confirmed_at = time.monotonic()
 
     def subject(self, token: str) -> str:
         """The subject of a valid token.
 
         Raises:
-            RefusedError: it is not valid, by 401; its own words are not repeated.
+            RefusedError: it is not valid, by 401, and its own words are not repeated; or the issuer's keys
+                could not be read for too long, by 503.
         """
         if len(token) > _LONGEST:
             raise unauthenticated("the token is too long")
@@ -69,7 +75,7 @@ class Tokens:
         except (InvalidKeyIdError, ValueError):  # a key that is not in the set
             self._refresh()
         try:
-            return self._checked(token, self._keys)
+            return self._checked(token, self._counting())
         except (InvalidKeyIdError, ValueError):
             raise unauthenticated("the token is not signed by a key of the issuer") from None
 
@@ -103,12 +109,24 @@ class Tokens:
         return subject
 
     def _current(self) -> KeySet:
-        if time.monotonic() - self._read_at > _FRESH:
+        if time.monotonic() - self._confirmed_at > _FRESH:
             self._refresh()
+        return self._counting()
+
+    def _counting(self) -> KeySet:
+        """The last keys.
+
+        Raises:
+            RefusedError: they were read too long ago.
+        """
+        if time.monotonic() - self._confirmed_at > OUTLASTING:
+            raise RefusedError(
+                503, "machine-error", "the keys of the issuer of tokens could not be read for too long"
+            )
         return self._keys
 
     def _refresh(self) -> None:
-        """Read the keys again, unless that was just done; where it fails, the last ones count on.
+        """Read the keys again, unless that was just done; where it fails, the last ones count for a while.
 
         Nobody waits for another one who does: the last keys count meanwhile.
         """
@@ -119,6 +137,7 @@ class Tokens:
                 return
             self._read_at = time.monotonic()
             self._keys = self._read()
+            self._confirmed_at = time.monotonic()
         except (UsageError, BackendError) as error:
             _LOG.warning("the last keys of the issuer of tokens count on: %s", error.problem)
         finally:

@@ -9,18 +9,26 @@ import shell
 from model_worlds import TARGET, USER, people, policy
 
 from smalti.cli import job_requests
+from smalti.cli.main import cli
 from smalti.engine.jobs.queue import request_of
 from smalti.engine.jobs.requests import (
     Assess,
     Audit,
     CheckPolicies,
+    Compare,
+    GenerativeAudit,
+    Identifiability,
+    IdentifiabilitySample,
     JobKind,
     JobRequest,
+    PolicyOnData,
+    ReleaseAudit,
     Run,
     Study,
     Sweep,
     absolute,
     from_json,
+    page_of,
     to_json,
 )
 from smalti.engine.registry.registry import Registry
@@ -28,8 +36,11 @@ from smalti.errors import ProblemsError, UsageError
 
 KINDS: dict[JobKind, type[JobRequest]] = {
     JobKind.RUN: Run, JobKind.AUDIT: Audit, JobKind.SWEEP: Sweep, JobKind.ASSESS: Assess,
-    JobKind.CHECK: CheckPolicies, JobKind.STUDY: Study,
+    JobKind.CHECK: CheckPolicies, JobKind.STUDY: Study, JobKind.COMPARE: Compare,
+    JobKind.RELEASE_AUDIT: ReleaseAudit, JobKind.GENERATIVE_AUDIT: GenerativeAudit,
+    JobKind.IDENTIFIABILITY: Identifiability, JobKind.IDENTIFIABILITY_SAMPLE: IdentifiabilitySample,
 }  # fmt: skip
+GENERATIVE = ("--members", "m.npy", "--others", "o.npy", "--attack", "monte-carlo")
 ON_DATA = {"policy": "/p.jsonld", "target": TARGET, "data": "s3://bucket/key.csv", "party": USER}
 EXAMPLES = (
     Run(**ON_DATA, out="/out", bind=(("target", TARGET),), conf=(("a", "b"),), fragments=2),  # type: ignore[arg-type]
@@ -37,7 +48,12 @@ EXAMPLES = (
     Sweep(**ON_DATA, vary=("k=2,5",)),  # type: ignore[arg-type]
     Assess(data="/d.csv", sensitive=("illness",)),
     CheckPolicies(files=("/a", "/b"), strict=True),
-    Study(model="/m", members="/a.csv", others="/b.csv", label="y", attacks=("loss",)),
+    Study(model="/m", members="/a.csv", others="/b.csv", label="y", attacks=("loss",), html="/p.html"),
+    Compare(out="/study", classes=(20,), noises=(0.5,)),
+    ReleaseAudit(output="urn:uuid:1", data="/d.csv", party=USER, population="/p.csv", page="/p.html"),
+    GenerativeAudit(members="/a.npy", others="/b.npy", attacks=("monte-carlo",), samples="/s.npy"),
+    Identifiability(**ON_DATA, beliefs=(0.9,), steps=5),  # type: ignore[arg-type]
+    IdentifiabilitySample(sample="digits", hidden=(16, 8)),
 )
 
 
@@ -92,16 +108,21 @@ def test_paths_become_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert absolute("postgresql://h/d#t") == "postgresql://h/d#t"
 
 
-RENAMED = {"bindings": "data", "bound": "bind", "settings": "conf"}
+RENAMED = job_requests._RENAMED
 NOT_OF_A_JOB = {*job_requests._SHOWING, "registry", "help"}
+NOT_OF_A_KIND = {
+    JobKind.IDENTIFIABILITY: {"sample"},
+    JobKind.IDENTIFIABILITY_SAMPLE: {field.name for field in fields(PolicyOnData)},
+}
+"""Parameters of a command that jobs of one kind take, and those of another do not."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_option_of_a_command_is_in_its_request(kind: JobKind) -> None:
     """A new option has to be a field, or to be listed among those that a job has no use for."""
-    command = job_requests._command(kind)
+    command = job_requests._command(kind, cli)
     options = {param.name for param in command.params if isinstance(param, click.Parameter)} - NOT_OF_A_JOB
-    names = {RENAMED.get(str(name), name) for name in options}
+    names = {RENAMED.get(str(name), name) for name in options} - NOT_OF_A_KIND.get(kind, set())
     assert names == {field.name for field in fields(KINDS[kind])} - {"kind", "target"}
 
 
@@ -130,6 +151,39 @@ def test_the_command_line_makes_the_same_requests(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_studies_are_submitted_as_their_commands_are_written(tmp_path: Path) -> None:
+    people(tmp_path)
+    policy(tmp_path)
+    for words in (
+        ("compare", "--out", "study", "--classes", "10", "--classes", "20"),
+        ("release-audit", "out", "--data", "d.csv", "--as", USER, "--seed", "3"),
+        ("release-audit", "urn:uuid:1", "--data", "d.csv", "--as", USER),
+        ("generative-audit", *GENERATIVE, "--samples", "s.npy", "--page", "p.html"),
+        ("identifiability", "policy.jsonld", "--data", f"{TARGET}=people.csv", "--belief", "0.9"),
+        ("identifiability-sample", "--sample", "digits", "--hidden", "8"),
+    ):
+        done = shell.smalti("jobs", "submit", *words, cwd=tmp_path)
+        assert done.code == 0, done.err
+    jobs = Registry.open(tmp_path / "smalti.sqlite").jobs.listed()
+    requests = [request_of(job) for job in jobs]
+    assert requests == [
+        Compare(out=f"{tmp_path}/study", classes=(10, 20)),
+        ReleaseAudit(output=f"{tmp_path}/out", data=f"{tmp_path}/d.csv", party=USER, seed=3),
+        ReleaseAudit(output="urn:uuid:1", data=f"{tmp_path}/d.csv", party=USER),
+        GenerativeAudit(
+            members=f"{tmp_path}/m.npy", others=f"{tmp_path}/o.npy", attacks=("monte-carlo",),
+            samples=f"{tmp_path}/s.npy", page=f"{tmp_path}/p.html",
+        ),
+        Identifiability(
+            policy=f"{tmp_path}/policy.jsonld", target=TARGET, data=f"{tmp_path}/people.csv", beliefs=(0.9,)
+        ),
+        IdentifiabilitySample(sample="digits", hidden=(8,)),
+    ]  # fmt: skip
+    assert [job.party for job in jobs] == [None, USER, USER, None, None, None]
+    pages = [None if (place := page_of(each)) is None else Path(place).name for each in requests]
+    assert pages == ["comparison.html", None, None, "p.html", None, None]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -138,7 +192,15 @@ def test_the_command_line_makes_the_same_requests(tmp_path: Path) -> None:
         (("--request", "r.json", "check", "a"), "Give a KIND with its arguments, or --request"),
         (("--request", "none.json"), "`none.json` cannot be read"),
         (("check", "-"), "a job has no standard input"),
-        (("assess", "d.csv", "--init"), "`--init`: options of `smalti assess` that no job takes"),
+        (("assess", "d.csv", "--init"), "`--init`: options of `smalti assess` that no such job takes"),
+        (("generative-audit", *GENERATIVE, "--command", "cp a {file}"), "`--command`: options of"),
+        (
+            ("identifiability", "--sample", "digits"),
+            "`--sample`: options of `smalti audit identifiability`",
+        ),
+        (("identifiability",), "policy: none is stated, and `identifiability` is a job about one"),
+        (("identifiability-sample",), "sample: none is stated"),
+        (("identifiability-sample", "--sample", "digits", "--data", "a=b"), "`--data`: options of"),
         (("run", "p.jsonld"), "the arguments are those of `smalti run`"),
     ],
 )

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from smalti.errors import DataError, UsageError
-from smalti.transforms.generative.audit import Audited, GenerativeAttack, Settings, attacked
+from smalti.transforms.generative.attack_names import GenerativeAttack
+from smalti.transforms.generative.audit import Audited, Settings, attacked
 from smalti.transforms.generative.distances import (
     ColourHistogram,
     OrientedGradients,

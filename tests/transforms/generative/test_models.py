@@ -7,7 +7,7 @@ import pytest
 
 from smalti.auditing_generative import GenerativeStudy, audit_generative
 from smalti.errors import DataError, UsageError
-from smalti.transforms.generative.audit import GenerativeAttack
+from smalti.transforms.generative.attack_names import GenerativeAttack
 from smalti.transforms.generative.logan import AuxiliarySamples, auxiliary_discriminator
 from smalti.transforms.generative.models import FromModel, check_fits
 from smalti.transforms.generative.sampler import Form, Numbers, numbers, samples

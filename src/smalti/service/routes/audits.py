@@ -6,7 +6,7 @@ from typing import Final
 from smalti import auditing
 from smalti.auditing import Audited
 from smalti.engine.jobs import queue
-from smalti.engine.jobs.requests import Study
+from smalti.engine.jobs.requests import page_of
 from smalti.service.operations import (
     JSON_LD,
     Answer,
@@ -18,11 +18,11 @@ from smalti.service.operations import (
     having,
     listing,
 )
-from smalti.service.ordering import StudyOrder, study_for
 from smalti.service.pages import Paged, page
 from smalti.service.parties import READERS, Asker
 from smalti.service.problems import not_found
 from smalti.service.routes.jobs import JOB, job_of, queued
+from smalti.service.studies import STUDIES, StudyOrdered, study_for
 from smalti.study_choices import attacks_json, is_model, recipes_json
 
 HTML: Final = "text/html"
@@ -39,7 +39,8 @@ _AUDIT: Final = having("run", "model", "data", "policy", "state", "number", "beg
 def list_choices(call: Call[NoQuery, None]) -> Answer:
     """What a study can be asked to do."""
     del call
-    return answered({"attacks": attacks_json(), "recipes": recipes_json()})
+    studies = [kind.to_json() for kind in STUDIES]
+    return answered({"attacks": attacks_json(), "recipes": recipes_json(), "studies": studies})
 
 
 def list_auditable(call: Call[Paged, None]) -> Answer:
@@ -61,19 +62,19 @@ def list_auditable(call: Call[Paged, None]) -> Answer:
     )  # fmt: skip
 
 
-def order_study(call: Call[NoQuery, StudyOrder]) -> Answer:
+def order_study(call: Call[NoQuery, StudyOrdered]) -> Answer:
     """Queue a study."""
-    registry, asker, order = call.service.registry, call.asker, call.body
+    registry, asker, order = call.service.registry, call.asker, call.body.root
     return queued(call, lambda folder: study_for(registry, asker, order, folder))
 
 
 def read_study_page(call: Call[NoQuery, None]) -> Answer:
     """The report of a study as a page, for whoever ordered it."""
     job = job_of(call)
-    request = queue.request_of(job)
-    if job.party != call.asker.party or not isinstance(request, Study) or request.html is None:
+    place = page_of(queue.request_of(job))
+    if job.party != call.asker.party or place is None:
         raise not_found()
-    text = auditing.written_page(request.html)
+    text = auditing.written_page(place)
     if text is None:
         raise not_found()
     return Answer(text, HTML, headers=_ALONE)
@@ -113,9 +114,9 @@ def _audited(call: Call[NoQuery, None]) -> Audited:
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     Operation(
         method="GET", path="/v1/audit-choices", name="listAuditChoices", tag="audits",
-        summary="List attacks, and recipes with their hyperparameters.",
+        summary="List attacks, recipes with their hyperparameters, and studies with what they ask.",
         roles=READERS, handler=list_choices, query=NoQuery, body=type(None),
-        gives=having("attacks", "recipes"),
+        gives=having("attacks", "recipes", "studies"),
     ),
     Operation(
         method="GET", path="/v1/auditable", name="listAuditable", tag="audits",
@@ -125,8 +126,8 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     ),
     Operation(
         method="POST", path="/v1/studies", name="orderStudy", tag="audits",
-        summary="Queue attacks on a model file with data of its owner; nothing is registered.",
-        roles=READERS, handler=order_study, query=NoQuery, body=StudyOrder, gives=JOB, status=202,
+        summary="Queue attacks on a model, a release or samples, or another study; nothing is registered.",
+        roles=READERS, handler=order_study, query=NoQuery, body=StudyOrdered, gives=JOB, status=202,
         refuses=(404, 409),
     ),
     Operation(

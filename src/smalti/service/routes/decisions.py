@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from smalti.deciding import decide
+from smalti.deciding import decide, logged_together
 from smalti.json.text import Json
 from smalti.policy.decide.decision import Decision
 from smalti.service.disclosure import shown_decision
@@ -66,11 +66,12 @@ def explain_one(call: Call[NoQuery, DecisionRequest]) -> Answer:
 
 
 def decide_all(call: Call[NoQuery, DecisionRequests]) -> Answer:
-    """Decide several requests, each by itself, in their order."""
+    """Decide several requests, each by itself, in their order: all of them, or none is logged."""
     requests = call.body.decisions
     # The request itself was counted as one.
     call.service.rates.admit_party(call.asker.party, len(requests) - 1)
-    shown = [_shown(call, _decision(call, each, explain=False)) for each in requests]
+    with logged_together(call.service.registry):
+        shown = [_shown(call, _decision(call, each, explain=False)) for each in requests]
     return answered({"decisions": shown})
 
 
@@ -112,7 +113,7 @@ OPERATIONS: Final[tuple[AnyOperation, ...]] = (
     ),
     Operation(
         method="POST", path="/v1/decisions/batch", name="decideAll", tag="decisions",
-        summary="Decide several requests of the asker, each by itself; each is logged.",
+        summary="Decide several requests of the asker, each by itself; all are logged, or none is decided.",
         roles=PARTIES, handler=decide_all, query=NoQuery, body=DecisionRequests, gives=having("decisions"),
     ),
     Operation(

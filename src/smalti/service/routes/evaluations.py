@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt
 
-from smalti.deciding import decide
+from smalti.deciding import decide, logged_together
 from smalti.errors import BackendError, InternalError, RegistryError, SmaltiError, UsageError
 from smalti.json.text import Json
 from smalti.policy.decide.decision import Decision
@@ -141,7 +141,9 @@ def evaluate_all(call: Call[NoQuery, Evaluations]) -> Answer:
             _check_asks(call.asker, subject)
     # The request itself was counted as one.
     call.service.rates.admit_party(call.asker.party, len(asked.evaluations) - 1)
-    return answered({"evaluations": list(_each(call))})
+    with logged_together(call.service.registry):
+        each = list(_each(call))
+    return answered({"evaluations": each})
 
 
 def describe(call: Call[NoQuery, None]) -> Answer:

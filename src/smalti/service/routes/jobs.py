@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field, RootModel
 
 from smalti.engine.jobs import queue
-from smalti.engine.jobs.requests import JobKind, JobRequest, PolicyOnData
+from smalti.engine.jobs.requests import JobKind, JobRequest, PolicyOnData, page_of
 from smalti.engine.registry.access import Role
 from smalti.engine.registry.job_entries import JobState, StoredJob
 from smalti.engine.registry.registry import Registry
@@ -36,7 +36,7 @@ from smalti.vocab.terms import IRI
 JOB: Final = having("id", "kind", "state", "phase", "reason", "exitCode", "target", "versions", "submitted")
 _HIDDEN: Final = ("request", "out", "report", "worker")
 """What of a job is about the machine, or about data."""
-_PLACES: Final = ("data", "model", "members", "others")
+_PLACES: Final = ("data", "model", "samples", "members", "others", "population")
 """What jobs without a policy read."""
 _FOR_OWNERS: Final = "it failed, for a reason that only an owner of all of its data is told: ask one"
 
@@ -183,19 +183,22 @@ def shown(registry: Registry, asker: Asker, job: StoredJob) -> Json:
     document["reason"] = _without_places(document["reason"], document["request"])
     has_report = document["report"] is not None
     document["about"] = _about(registry, request) if job.party == asker.party else None
+    page = page_of(request)
     return {name: value for name, value in document.items() if name not in _HIDDEN} | {
-        "hasReport": has_report
+        "hasReport": has_report,
+        "hasPage": has_report and page is not None and Path(page).is_file(),
     }
 
 
 def _about(registry: Registry, request: JobRequest) -> str | None:
-    """The target that somebody named when it ordered a job; of a study the model's.
+    """The target that somebody named when it ordered a job; of a study the model's, or that of its samples.
 
-    None: it is bound to another file by now.
+    None: it is bound to another file by now, or it is about nobody's data.
     """
     if isinstance(request, PolicyOnData):
         return request.target
-    place = getattr(request, "model", None) or getattr(request, "data", None)
+    named = (getattr(request, name, None) for name in ("model", "samples", "data"))
+    place = next(filter(None, named), None)
     return next((each.target for each in registry.bindings.in_force() if str(each.place) == place), None)
 
 

@@ -8,6 +8,8 @@ from typing import Final
 from smalti.json.text import Json
 from smalti.service.parties import READERS
 from smalti.service.problems import RefusedError
+from smalti.service.web import studies
+from smalti.service.web.jobs import TITLES
 from smalti.service.web.page import (
     HOME,
     NOTICES,
@@ -30,18 +32,19 @@ _FOLLOWED: Final = 4
 _PLACES: Final = {
     "model": "model", "members": "members", "others": "others", "label": "label", "attacks": "attack",
     "recipe": "recipe", "shadowModels": "shadow-models", "confidence": "confidence", "conflict": "members",
-    "not-found": "model",
+    "not-found": "model", "study/label": "label", "study/attacks": "attack",
+    "study/shadowModels": "shadow-models", "study/confidence": "confidence",
 }  # fmt: skip
 NOTICES["audits-begun"] = "The audits are queued, each as a job of its own."
 
 
 def show_all(visit: Visit) -> Response:
     """The visitor's studies, and the audits of trained models that it may see; the latest first."""
-    jobs = [job for kind in ("study", "audit") for job in visit.asking.items("listJobs", kind=kind)]
+    jobs = [job for kind in _kinds(visit) for job in visit.asking.items("listJobs", kind=kind)]
     jobs.sort(key=lambda job: str(job["submitted"]), reverse=True)
     going_on = [job["id"] for job in jobs if job["state"] in {"queued", "running"}]
     values = {
-        "jobs": jobs, "followed": going_on[:_FOLLOWED], "goes_on": bool(going_on),
+        "jobs": jobs, "titles": TITLES, "followed": going_on[:_FOLLOWED], "goes_on": bool(going_on),
         "audits": list(reversed(visit.asking.items("listAudits"))),
     }  # fmt: skip
     return Shown("audits/all.html", values)
@@ -97,9 +100,15 @@ def cards(visit: Visit) -> Iterator[Card]:
     """How many audits there are."""
     if not visit.asking.asker.audits:
         return
-    count = len(visit.asking.items("listAudits")) + len(visit.asking.items("listJobs", kind="study"))
+    jobs = (visit.asking.items("listJobs", kind=kind) for kind in _kinds(visit))
+    count = len(visit.asking.items("listAudits")) + sum(map(len, jobs))
     text = f"{count} audit{'' if count == 1 else 's'}" if count else "None yet. Choose a model and data."
     yield Card("Audits", text, "Open" if count else "Start", "audits" if count else "audits/new")
+
+
+def _kinds(visit: Visit) -> list[str]:
+    """The kinds of jobs that are studies or audits."""
+    return [*(kind["kind"] for kind in studies.kinds(visit)), "audit"]
 
 
 def _framed(visit: Visit, operation: str) -> Framed:
@@ -154,6 +163,7 @@ def _form_page(visit: Visit, form: Form, problems: tuple[Problem, ...]) -> Respo
         "models": [bound for bound in items if bound["isModel"]],
         "tables": [bound["target"] for bound in items if not bound["isModel"]],
         "form": form, "problems": problems,
+        "kinds": [kind for kind in studies.kinds(visit) if kind["kind"] != studies.OF_MODELS],
     }  # fmt: skip
     return Shown("audits/new.html", values, 422 if problems else 200)
 

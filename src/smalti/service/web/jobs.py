@@ -10,7 +10,10 @@ from smalti.service.web.policies import sweep_chart
 
 TITLES: Final = {
     "run": "Run", "audit": "Audit", "sweep": "Sweep", "assess": "Assessment", "check": "Check",
-    "study": "Study of a model",
+    "study": "Study of a model", "release-audit": "Audit of a release",
+    "generative-audit": "Audit of a generative model", "identifiability": "Study of identifiability",
+    "identifiability-sample": "Study of identifiability",
+    "compare": "Comparison of central and local privacy",
 }  # fmt: skip
 _UNDER_WAY: Final = ("queued", "running")
 _SETS: Final = 20

@@ -19,14 +19,18 @@ from smalti.service.web import (
     home,
     jobs,
     outputs,
+    owners,
     policies,
+    studies,
 )
 from smalti.service.web.handling import HEADERS, PageEndpoint, Site
 from smalti.service.web.page import HOME, Entry, Page
 from smalti.service.web.rendering import STATIC, static_file
 from smalti.service.web.sessions import Sessions
 
-_MODULES: Final = (entrance, home, data, policies, outputs, budgets, ask, audits, jobs, health)
+_MODULES: Final = (
+    entrance, home, data, policies, outputs, budgets, owners, ask, studies, audits, jobs, health,
+)  # fmt: skip
 PAGES: Final[tuple[Page, ...]] = (
     *(page for module in _MODULES for page in module.PAGES), home.ELSEWHERE,
 )  # fmt: skip
