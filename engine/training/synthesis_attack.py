@@ -17,8 +17,8 @@ from smalti.engine.training.plan import Audit
 from smalti.engine.training.synthesis_plan import SynthesisPlan
 from smalti.engine.training.synthetic_table import mixed_columns
 from smalti.errors import DataError
+from smalti.transforms.membership.gower import MixedColumns
 from smalti.transforms.membership.nearest_record import (
-    MixedColumns,
     leaking_records,
     nearest_record_scores,
     share_of_leak,
