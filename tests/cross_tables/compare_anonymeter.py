@@ -42,7 +42,7 @@ def people(draw: np.random.Generator, count: int) -> np.ndarray:
 
 def frame(records: np.ndarray) -> pd.DataFrame:
     table = pd.DataFrame(records, columns=NAMES)
-    return table.astype({name: str for name in NAMES[NUMBERS:]})
+    return table.astype(dict.fromkeys(NAMES[NUMBERS:], str))
 
 
 def worlds() -> Iterator[World]:
@@ -143,7 +143,7 @@ def queries(guesses: Predicates) -> list[pl.Expr]:
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_predicates_are_met_by_as_many_and_single_out_as_often(world: World) -> None:
-    """Rates of two sets of 300 predicates that are drawn alike: each pair differs by more than five standard
+    """Rates of two sets of 300 predicates that are drawn alike: each pair differs by more than five
     deviations once in 10^6 tries, taking predicates for independent. Seeds are fixed."""
     members, others, synthetic = world
     ours = SinglingOut(targets(world), np.random.default_rng(0), 300)
