@@ -81,27 +81,33 @@ class SinglingOut:
         self._multivariate = self._source.combinations(most, self._width, draw).distinct()
 
     def guesses(self) -> dict[str, Predicates]:
-        """By kind, those that are made, at most as many as wanted; no kind of which nothing isolates."""
+        """By kind, at most as many as wanted; no kind of which nothing isolates."""
         ends = [extreme.predicate for extreme in self._extremes if extreme.is_single]
         single = Predicates.joined([self._univariate, *ends])
         drawn = single.take(self._generator.permutation(len(single)))
         kinds = {UNIVARIATE: drawn, MULTIVARIATE: self._multivariate}
-        return {name: made.take(slice(0, self._wanted)) for name, made in kinds.items() if len(made)}
+        return {
+            name: predicates.take(slice(0, self._wanted))
+            for name, predicates in kinds.items()
+            if len(predicates)
+        }
 
     def attempts(self) -> tuple[Attempts, ...]:
         """What univariate and multivariate guesses achieved; without those of which there is none."""
         members, others = self._attacked()
-        return tuple(self._judged(name, made, members, others) for name, made in self.guesses().items())
+        return tuple(
+            self._judged(name, predicates, members, others) for name, predicates in self.guesses().items()
+        )
 
-    def _judged(self, name: str, made: Predicates, members: Doubles, others: Doubles) -> Attempts:
+    def _judged(self, name: str, predicates: Predicates, members: Doubles, others: Doubles) -> Attempts:
         width = 1 if name == UNIVARIATE else self._width
-        naive = self._source.random(len(made), width, self._generator)
+        naive = self._source.random(len(predicates), width, self._generator)
         alone, elsewhere, guessed = (
             int((guesses.counts(records) == 1).sum())
-            for guesses, records in ((made, members), (made, others), (naive, members))
+            for guesses, records in ((predicates, members), (predicates, others), (naive, members))
         )
-        outcomes = Outcomes(alone, len(made), elsewhere, len(made))
-        return Attempts(name, outcomes, (guessed, len(made)))
+        outcomes = Outcomes(alone, len(predicates), elsewhere, len(predicates))
+        return Attempts(name, outcomes, (guessed, len(predicates)))
 
     def _attacked(self) -> tuple[Doubles, Doubles]:
         """Members, and as many others."""

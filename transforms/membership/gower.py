@@ -82,6 +82,25 @@ class MixedColumns:
         distances: Doubles = search.distances[0]
         return distances
 
+    def distances(self, records: NDArray[np.generic], others: NDArray[np.generic]) -> Doubles:
+        """All distances of some records to others.
+
+        Args:
+            records: as of `encoded`.
+            others: likewise.
+
+        Returns:
+            Shape (records, others), from 0 to 1.
+        """
+        own, other = self.encoded(records), self.encoded(others)
+        distances = np.empty((len(records), len(others)))
+        at_once = max(1, _CELLS // max(1, len(others)))
+        for start in range(0, len(records), at_once):
+            part = slice(start, start + at_once)
+            distances[part] = self.parts(own[:, part], other).sum(axis=0)
+        distances /= self.unit * len(self.ordered)
+        return distances
+
     def parts(self, records: Units, others: Units) -> Units:
         """By column, the distances of some records to others.
 
