@@ -86,8 +86,9 @@ def _shuffled(table: Doubles, draw: np.random.Generator) -> Doubles:
 
 
 def _deciding(attempts: tuple[Attempts, ...]) -> tuple[Attempts, ...]:
-    """Those that decide: all of many attacks, and all where none is of many."""
-    return tuple(each for each in attempts if each.outcomes.members >= _FEWEST) or attempts
+    """Those that decide: all of many attacks, or of the most where none is of many."""
+    most = max((each.outcomes.members for each in attempts), default=0)
+    return tuple(each for each in attempts if each.outcomes.members >= min(_FEWEST, most))
 
 
 def _singled_out(targets: Targets, table: Doubles, draw: np.random.Generator) -> tuple[Attempts, ...]:

@@ -359,6 +359,7 @@ def _audit(
         seed=study.seed,
         attacks=tuple(_figures(name, reached, study.confidence) for name, reached in results.membership),
         risks=risk_figures(results.risks, study.confidence),
+        has_no_guess=results.risks.get(GenerativeAttack.SINGLING_OUT) == (),
         is_test_only=model is not None and model.description.randomness is Origin.SEED,
     )
 

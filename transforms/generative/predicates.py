@@ -10,8 +10,6 @@ import numpy as np
 from smalti.transforms.membership.confidences import Doubles
 from smalti.transforms.problem import Flags, Integers
 
-_ROWS: Final = 512
-"""Records that predicates are compared with at once: most of them are struck out by the first."""
 _CELLS: Final = 1 << 22
 """Comparisons that are held at once."""
 
@@ -94,9 +92,11 @@ class Predicates:
 
     def isolating(self, synthetic: Doubles) -> "Predicates":
         """Those that none of some synthetic records satisfies, but those that are equal to their source."""
-        left = self
-        for start in range(0, len(synthetic), _ROWS):
-            rows = synthetic[start : start + _ROWS]
+        left, start = self, 0
+        while start < len(synthetic):
+            # Most are struck out by the first records, so ever more records are taken at once.
+            rows = synthetic[start : start + max(1, _CELLS // max(1, len(left)))]
+            start += len(rows)
             predicates, records = np.nonzero(left.matches(rows))
             others = (rows[records] != left.sources[predicates]).any(axis=1)
             is_left = np.ones(len(left), np.bool_)

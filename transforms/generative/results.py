@@ -73,6 +73,8 @@ class GenerativeAudit:
     """Of those that say who a member is."""
     risks: tuple[RiskFigures, ...] = ()
     """Of those on tables that succeed or fail."""
+    has_no_guess: bool = False
+    """Whether singling out was tried, and nothing singled a sample out: then it shows nothing."""
     is_test_only: bool = False
     """Whether the model's file states that its randomness came from a seed."""
 

@@ -32,7 +32,7 @@ WIDTH: Final = 3
 """Columns of a multivariate guess, or as many as there are (the paper's default)."""
 UNIVARIATE: Final = "univariate"
 MULTIVARIATE: Final = "multivariate"
-_TRIES: Final = 20
+_TRIES: Final = 100
 """Candidates for each guess that is wanted."""
 
 

@@ -34,6 +34,7 @@ def generative_audit_json(audit: "GenerativeAudit") -> Json:
             }
             for each in audit.attacks
         ],
+        "noGuesses": audit.has_no_guess,
         "risks": [
             {
                 "attack": each.attack,

@@ -33,7 +33,9 @@ def lead(audit: GenerativeAudit) -> str:
         sentences.append(
             f"The greatest risk is {greatest.attack} ({greatest.about}): {_with_limits(greatest.risk)}."
         )
-    return " ".join(sentences) or "Nothing singles a sample out, so nothing was attacked."
+    if audit.has_no_guess:
+        sentences.append("Nothing singles a sample out, so no guess of `singling-out` was tried.")
+    return " ".join(sentences)
 
 
 def page(audit: GenerativeAudit) -> Page:

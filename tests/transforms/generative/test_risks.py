@@ -74,6 +74,13 @@ def test_false_alarms_are_as_rare_as_the_limits_say() -> None:
     assert max(alarms.values()) <= 14, alarms
 
 
+def test_where_nothing_singles_a_sample_out_there_is_no_guess() -> None:
+    few = np.repeat([[0.0, 0, 0, 0, 0], [1.0, 1, 1, 1, 1], [0.0, 1, 0, 1, 0], [1.0, 0, 1, 0, 1]], 9, axis=0)
+    attack = SinglingOut(Targets(NAMES, COLUMNS, few, 18), np.random.default_rng(0), 50, 1)
+    attack.add(few)
+    assert attack.attempts() == ()
+
+
 def test_who_is_attacked_may_be_one_person_and_samples_may_be_all_the_same() -> None:
     draw = np.random.default_rng(2)
     one, others, constant = people(draw, 1), people(draw, 3), np.tile(people(draw, 1), (5, 1))
