@@ -209,12 +209,12 @@ def _needed_for_risk(attack: str, bound: FigureBound, confidence: Decimal, part:
     """From the limits of two shares: with none of all attacks, and with as many about members as others."""
     asked, most = f"{attack}: {_asked(bound)}", float(bound.most)
     level = float(1 - error_of_attempt(confidence, 1))
-    if attack == SINGLING_OUT:
-        return f"{asked} is decided by {GUESSES} guesses, or as many as single out a published record"
-    leak = least_records(SHARE, level)
     least = guesses.first(lambda size: _never_succeeds(size, size, level) <= most)
     if least is None:
         return f"{asked} is exceeded by a guess, with any number of records"
+    if attack == SINGLING_OUT:
+        return f"{asked} requires {least} guesses at least, each of which singles out a published record"
+    leak = least_records(SHARE, level)
     advised = guesses.for_two_shares(most, level)
     return _sentence(asked, *(_respondents(max(size, leak), part) for size in (least, max(least, advised))))
 

@@ -64,14 +64,14 @@ def test_a_sampler_that_memorised_is_found_by_each_attack_and_one_that_did_not_b
 
 @pytest.mark.slow
 def test_false_alarms_are_as_rare_as_the_limits_say() -> None:
-    """By each attack at most 14 of 100 worlds: with 5 of 100, that is exceeded once in 10^4 tries."""
+    """By each attack at most 15 of 100 worlds: with 5 of 100, that is exceeded once in 10^4 tries."""
     alarms = dict.fromkeys(ALL, 0)
     for seed in range(100):
         draw = np.random.default_rng(seed)
         for name, attempts in attacked(*(people(draw) for _ in range(3)), seed=seed).items():
             alarms[name] += attempts.risk(0.95).lower > 0
-    assert stats.binom.sf(14, 100, 0.05) < 1e-4
-    assert max(alarms.values()) <= 14, alarms
+    assert stats.binom.sf(15, 100, 0.05) < 1e-4
+    assert max(alarms.values()) <= 15, alarms
 
 
 def test_where_nothing_singles_a_sample_out_there_is_no_guess() -> None:
