@@ -7,6 +7,7 @@ VENV ?= .venv
 PYTHON311 ?= python3.11
 TF_VENV ?= .venv-tf
 CROSS_VENV ?= .venv-cross
+TABLES_VENV ?= .venv-cross-tables
 # Where pip finds PyTorch without CUDA, a page or a folder, if it is told of none: PyTorch's own server has such a page.
 TORCH_LINKS ?=
 PYTEST_ARGS ?=
@@ -25,6 +26,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 TF_PIP := $(TF_VENV)/bin/python -m pip --quiet --disable-pip-version-check --no-input
 CROSS_PIP := $(CROSS_VENV)/bin/python -m pip --quiet --disable-pip-version-check --no-input
+TABLES_PIP := $(TABLES_VENV)/bin/python -m pip --quiet --disable-pip-version-check --no-input
 TORCH := $(if $(TORCH_LINKS),--find-links $(TORCH_LINKS))
 UV := $(BIN)/uv pip compile --quiet --generate-hashes --no-strip-extras --python-version 3.11 \
 	--no-emit-index-url --no-header $(LOCK_ARGS)
@@ -39,6 +41,7 @@ FUZZ := $(VENV)/.smalti-fuzz
 SERVICE := $(VENV)/.smalti-service
 TF := $(TF_VENV)/.smalti-tf
 CROSS := $(CROSS_VENV)/.smalti-cross
+TABLES := $(TABLES_VENV)/.smalti-tables
 INSTALLED := $(VENV)/.smalti-installed
 
 .PHONY: help demo serve screenshots test test-full test-tf test-cross fuzz lint docs lock generate bench clean
@@ -66,7 +69,8 @@ test-full: $(INSTALLED) $(DEV) ## the tests with the slow ones: soaks, large dat
 test-tf: $(TF) ## compare training with tensorflow-privacy (Python 3.11, an environment of 2.5 GB)
 	$(TF_VENV)/bin/python -m pytest tests/audit_tf $(PYTEST_ARGS)
 
-test-cross: $(CROSS) ## compare with Opacus, jax-privacy, scikit-learn and ART (Python 3.11, an environment of 2 GB)
+test-cross: $(TABLES) $(CROSS) ## compare with Opacus, jax-privacy, scikit-learn, ART and Anonymeter (Python 3.11, environments of 3 GB)
+	$(TABLES_VENV)/bin/python -m pytest -c tests/cross_tables/pytest.ini tests/cross_tables $(PYTEST_ARGS)
 	$(CROSS_VENV)/bin/python -m pytest -c tests/cross/pytest.ini tests/cross $(PYTEST_ARGS)
 
 fuzz: $(INSTALLED) $(FUZZ) ## look for documents that break a reader, guided by coverage (FUZZ_SECONDS=60)
@@ -98,6 +102,7 @@ lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions
 	$(UV_COMPILE_LINUX) pyproject.toml --extra audit-tf requirements/audit-tf.in -o requirements/audit-tf.txt
 	$(UV_COMPILE_LINUX) --no-emit-find-links $(TORCH) --constraint requirements/core.txt pyproject.toml \
 		--extra audit requirements/build.in requirements/cross.in -o requirements/cross.txt
+	$(UV_COMPILE_LINUX) pyproject.toml requirements/build.in requirements/cross-tables.in -o requirements/cross-tables.txt
 
 generate: $(INSTALLED) $(DEV) ## write what is made from tables of the code: reference pages, JSON Schema, SHACL shapes, the profile
 	$(BIN)/python tools/generate.py
@@ -152,6 +157,13 @@ $(CROSS): requirements/cross.txt pyproject.toml
 	@echo "installing what the comparisons need (2 GB)"
 	@$(CROSS_PIP) install --require-hashes --only-binary :all: $(TORCH) --requirement $<
 	@$(CROSS_PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(TABLES): requirements/cross-tables.txt pyproject.toml
+	$(make_venv311) "$(TABLES_VENV)"
+	@echo "installing Anonymeter and what it needs (1 GB)"
+	@$(TABLES_PIP) install --require-hashes --only-binary :all: --requirement $<
+	@$(TABLES_PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(INSTALLED): pyproject.toml $(CORE)

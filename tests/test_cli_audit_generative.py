@@ -98,7 +98,14 @@ def test_a_command_is_a_sampler_and_others_are_a_reference(world: Path) -> None:
         ("copies", {"members": "text.csv", "others": "text.csv"}, "column `city`: some values are missing"),
         ("copies", {"label": "age"}, "labels in a file beside each"),
         ("copies", {"distance": "hog"}, "records are no images"),
-        ("copies", {"distance": "gower"}, "`gower` is unknown; expected one of plain, pca, hog, colours"),
+        ("copies", {"distance": "manhattan"}, "expected one of plain, pca, hog, colours, gower"),
+        ("copies", {"distance": "gower", "attack": "kernel-density"}, "`gower` has no kernel density"),
+        ("copies", {"distance": "gower", "members": "text.csv", "others": "text.csv"}, "too few members"),
+        ("copies", {"attack": "linkability", "side": "9"}, "there is no column `9`"),
+        ("narrow", {"attack": "singling-out"}, "is 5 numbers; expected 6 numbers"),
+        ("constant", {"attack": "attribute-inference"}, "all samples are the same"),
+        ("copies", {"attack": "linkability", "members": "one.npy"}, "there is a single member"),
+        ("few", {"attack": "singling-out", "number": "500"}, "9 samples; expected 500"),
         ("copies", {"attack": "reconstruction"}, "there are samples alone"),
         ("copies", {"model": "x.safetensors"}, "not one thing"),
         (None, {"command": "true"}, "it has no {file}"),
@@ -114,6 +121,52 @@ def test_what_cannot_be_attacked_ends_clearly(
     assert ran.code in {1, 2}, ran.err
     assert problem in re.sub(r"\s+", " ", ran.err)
     assert "Graz" not in ran.err
+
+
+RISKS = ("singling-out", "linkability", "attribute-inference")
+
+
+def table(draw: np.random.Generator, count: int) -> list[str]:
+    numbers, towns = draw.integers(0, 10**6, (2, count)), draw.choice(["Graz", "Linz", ""], count)
+    return [f"{one / 10},{two},{town}" for one, two, town in zip(*numbers, towns, strict=True)]
+
+
+def test_rows_of_tables_are_compared_by_gowers_distance_and_their_risks_are_shown(tmp_path: Path) -> None:
+    draw = np.random.default_rng(3)
+    members, others, elsewhere = (table(draw, count) for count in (60, 90, 60))
+    copies = [members[place] for place in draw.permutation(60)]
+    for name, rows in {"m": members, "o": others, "copies": copies, "new": elsewhere}.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join(["income,debt,town", *rows, ""]))
+    asked = [word for attack in RISKS for word in ("--attack", attack)]
+    shown = {}
+    for samples in ("copies", "new"):
+        ran = smalti(
+            "audit", "generative", "--members", "m.csv", "--others", "o.csv", "--samples", f"{samples}.csv",
+            "--attack", "nearest-record", "--distance", "gower", "--size", "10", "--side", "income", *asked,
+            "--secret", "town", "--secret", "debt", "--format", "json", cwd=tmp_path,
+        )  # fmt: skip
+        assert ran.code == 0, ran.err
+        shown[samples] = ran.json
+    assert (shown["new"]["members"], shown["new"]["reference"]) == (60, 30), "ranges are of other records"
+    for samples, least, most in (("copies", 0.3, 1), ("new", 0, 0)):
+        (nearest,) = shown[samples]["attacks"]
+        assert nearest["attack"] == "nearest-record, gower"
+        assert (nearest["singleMembership"]["value"] > 0.9) is (samples == "copies")
+        risks = {(each["attack"], each["about"]): each for each in shown[samples]["risks"]}
+        assert [*risks] == [
+            ("singling-out", "univariate"), ("singling-out", "multivariate"),
+            ("linkability", "income | debt, town"),
+            ("attribute-inference", "debt"), ("attribute-inference", "town"),
+        ]  # fmt: skip
+        for about, each in risks.items():
+            assert least <= each["risk"]["lower"] <= most, about
+    ran = smalti(
+        "audit", "generative", "--members", "m.csv", "--others", "o.csv", "--samples", "new.csv",
+        "--attack", "attribute-inference", cwd=tmp_path,
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert "The greatest risk is attribute-inference" in ran.out
+    assert "single membership" not in ran.out
 
 
 def test_help_names_every_attack_and_distance() -> None:

@@ -103,7 +103,7 @@ def test_docstring_examples(name: str) -> None:
     assert runner.summarize().failed == 0
 
 
-@pytest.mark.parametrize("lock", ["core.txt", "dev.txt", "audit-tf.txt", "cross.txt"])
+@pytest.mark.parametrize("lock", ["core.txt", "dev.txt", "audit-tf.txt", "cross.txt", "cross-tables.txt"])
 def test_locks_are_hashed_and_name_no_registry(lock: str) -> None:
     text = (ROOT / "requirements" / lock).read_text(encoding="utf-8")
     entries = re.split(r"\n(?=[a-z])", text)

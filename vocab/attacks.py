@@ -18,6 +18,13 @@ class Family(StrEnum):
     """Hidden attributes of records of the one model."""
     SAMPLES = "samples"
     """Single records, by nothing but the synthetic records that are published: each has a score."""
+    RISKS = "risks"
+    """The same, by attacks that succeed or fail: the risks of the Article 29 Working Party."""
+
+    @property
+    def is_of_samples(self) -> bool:
+        """Whether its attacks are on synthetic records; all others are attacks on a model."""
+        return self in {Family.SAMPLES, Family.RISKS}
 
     @property
     def has_scores(self) -> bool:
@@ -55,9 +62,12 @@ TABLE: Final = (
     Attack("differential-identifiability", Family.IDENTIFIABILITY),
     Attack("model-inversion", Family.INVERSION),
     Attack("nearest-record", Family.SAMPLES),
+    Attack("singling-out", Family.RISKS),
+    Attack("linkability", Family.RISKS),
+    Attack("attribute-inference", Family.RISKS),
 )
 """Every attack that an audit can try. Those with scores of a model's answers are implemented in
 `smalti.transforms.membership.registry`; a test compares the two."""
 
-OF_SAMPLES: Final = frozenset(attack.name for attack in TABLE if attack.family is Family.SAMPLES)
+OF_SAMPLES: Final = frozenset(attack.name for attack in TABLE if attack.family.is_of_samples)
 """The attacks on synthetic records; all others are attacks on a model."""

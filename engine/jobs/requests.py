@@ -288,6 +288,10 @@ class GenerativeAudit:
     distances: tuple[str, ...] = ()
     number: int | None = None
     size: int = 100
+    secrets: tuple[str, ...] = ()
+    """Columns that attribute inference guesses."""
+    side: tuple[str, ...] = ()
+    """Columns of one of two tables to link."""
     confidence: float = 0.95
     seed: int = 0
     page: Place | None = None

@@ -26,12 +26,15 @@ FIGURES: Final[Mapping[Family, frozenset[str]]] = MappingProxyType({
     Family.REPEATED: frozenset({"attackAdvantage", "attackPrecision"}),
     Family.IDENTIFIABILITY: frozenset({"attackAdvantage", "epsilonLowerBound"}),
     Family.INVERSION: frozenset({"attackAdvantage"}),
+    Family.RISKS: frozenset({"attackAdvantage"}),
 })  # fmt: skip
 """What each is bounded by. An attack of M records decides for the M highest scores, so it has no other rate
 of false positives; and sets of M records tell nothing about the loss of one."""
 
 SINGLE: Final = (Family.RECORDS, Family.SAMPLES)
 """The families whose attacks score single records, each by itself."""
+SINGLING_OUT: Final = "singling-out"
+"""Of the family of risks the one whose attacks are guesses about a whole table, and not about records."""
 SET_SIZE: Final = 100
 """M of single and set membership (D5.2, section 4.4)."""
 TRAININGS: Final = 400

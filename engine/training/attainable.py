@@ -23,6 +23,7 @@ from smalti.engine.registry.attempts import error_of_attempt
 from smalti.engine.training.attacks import (
     SET_SIZE,
     SINGLE,
+    SINGLING_OUT,
     TRAININGS,
     WITH_SHADOWS,
     family_of,
@@ -37,6 +38,7 @@ from smalti.transforms.auditing.guesses import MOST as _MOST
 from smalti.transforms.auditing.limits import Outcomes, of_two, quantile_ranks, share, upper_limit
 from smalti.transforms.auditing.one_run import reaches
 from smalti.transforms.auditing.scores import Scores
+from smalti.transforms.generative.singling_out import GUESSES
 from smalti.transforms.membership.planted_leak import SHARE, least_records
 from smalti.transforms.membership.set_membership import AttackType, limit_of_guess
 from smalti.transforms.problem import Flags
@@ -153,6 +155,12 @@ def records_needed(audit: Audit, part: Fraction, delta: float) -> tuple[str, ...
         for bound in audit.bounds
         if has_figure(name, bound.figure)
     ]
+    lines += [
+        _needed_for_risk(name, bound, audit.confidence, part)
+        for name in of_family(audit.attacks, Family.RISKS)
+        for bound in audit.bounds
+        if has_figure(name, bound.figure)
+    ]
     return tuple(lines)
 
 
@@ -195,6 +203,20 @@ def _needed_for_many(attack: str, bound: FigureBound, confidence: Decimal, part:
         advised = -(-guesses.for_single(most, level) // SET_SIZE)
     fewest, enough = (_respondents(sets * SET_SIZE, part) for sets in (least, max(least, advised)))
     return _sentence(asked, fewest, enough)
+
+
+def _needed_for_risk(attack: str, bound: FigureBound, confidence: Decimal, part: Fraction) -> str:
+    """From the limits of two shares: with none of all attacks, and with as many about members as others."""
+    asked, most = f"{attack}: {_asked(bound)}", float(bound.most)
+    level = float(1 - error_of_attempt(confidence, 1))
+    least = guesses.first(lambda size: _never_succeeds(size, size, level) <= most)
+    if least is None:
+        return f"{asked} is exceeded by a guess, with any number of records"
+    if attack == SINGLING_OUT:
+        return f"{asked} requires {least} guesses at least, each of which singles out a published record"
+    leak = least_records(SHARE, level)
+    advised = guesses.for_two_shares(most, level)
+    return _sentence(asked, *(_respondents(max(size, leak), part) for size in (least, max(least, advised))))
 
 
 def _sentence(asked: str, least: int, advised: int) -> str:
@@ -282,11 +304,18 @@ def _can_be_met(attack: str, bound: FigureBound, size: Size, error: Fraction) ->
             attacks = max(1, size.audited // SET_SIZE)
             return limit_of_guess(AttackType(attack), attacks, confidence, SET_SIZE) <= _accuracy(bound)
         case Family.INVERSION:
-            never = Outcomes(0, size.members, 0, size.others)
-            return never.advantage(confidence).upper <= float(bound.most)
+            return _never_succeeds(size.members, size.others, confidence) <= float(bound.most)
+        case Family.RISKS:
+            tries = (GUESSES, GUESSES) if attack == SINGLING_OUT else (size.members, size.others)
+            return _never_succeeds(*tries, confidence) <= float(bound.most)
         case Family.IDENTIFIABILITY:
             return True  # it depends on no data: `undecided_by_trainings`
     assert_never(family)
+
+
+def _never_succeeds(members: int, others: int, confidence: float) -> float:
+    """The upper limit of the advantage of attacks of which none succeeds."""
+    return Outcomes(0, members, 0, others).advantage(confidence).upper
 
 
 def _is_decided(attack: str, most: float, size: Size, confidence: float) -> bool:

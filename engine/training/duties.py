@@ -8,6 +8,7 @@ from smalti.engine.training.attacks import (
     FIGURES,
     MOST_STEPS,
     MOST_WORK,
+    SINGLING_OUT,
     TRAININGS,
     WITH_POOL,
     WITH_SHADOWS,
@@ -71,6 +72,16 @@ def problems_of(permission: Permission, features: tuple[Feature, ...]) -> list[S
                 " has none",
                 "a private training",
                 "bound its loss (`smalti:epsilon`, `smalti:posteriorBelief`, ...), or leave the attack out",
+            )
+        )
+    compared = [name for name in of_family(audit.attacks, Family.RISKS) if name != SINGLING_OUT]
+    if compared and len(features) < 2:
+        idle.append(
+            PlanError(
+                where,
+                f"the attack `{compared[0]}` compares columns, and there is a single one",
+                "two columns that are learned and published",
+                "leave the attack out",
             )
         )
     if Family.INVERSION in families and not guessable(features):

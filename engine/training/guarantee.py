@@ -139,6 +139,16 @@ def bound_in_words(bound: FigureBound) -> str:
     return f"{bound.figure} {bound.most}{rate}"
 
 
+_LEFT_OUT: Final = {
+    "singling-out": "guesses of other kinds about a single person; guesses on one table depend on one"
+    " another, and the limits take them for independent",
+    "linkability": "linking by other ways to divide the columns between two tables, or with more in hand",
+    "attribute-inference": "inference by better guesses than the nearest record, and what follows about"
+    " anybody from what goes together",
+}
+"""Of the risks of synthetic records."""
+
+
 def limits_of(attacks: tuple[str, ...]) -> list[str]:
     """What single attacks leave out, as sentences for people."""
     sentences = []
@@ -153,7 +163,7 @@ def limits_of(attacks: tuple[str, ...]) -> list[str]:
         sentences.append(
             "other neighbouring data sets: the training was repeated on one pair, of few records"
         )
-    return sentences
+    return sentences + [_LEFT_OUT[name] for name in of_family(attacks, Family.RISKS)]
 
 
 def limits(guarantee: ModelGuarantee) -> tuple[str, ...]:

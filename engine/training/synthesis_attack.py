@@ -10,15 +10,18 @@ from typing import Final, Self
 
 import numpy as np
 
+from smalti.engine.training.attacks import family_of, of_family
 from smalti.engine.training.attainable import Size, check_attainable, delta_of
-from smalti.engine.training.figures import AuditFigures
+from smalti.engine.training.figures import AttackResult, AuditFigures
 from smalti.engine.training.judge import Judge
 from smalti.engine.training.plan import Audit
-from smalti.engine.training.synthesis_plan import SynthesisPlan
-from smalti.engine.training.synthetic_table import mixed_columns
+from smalti.engine.training.synthesis_plan import SynthesisPlan, Synthesize
+from smalti.engine.training.synthesis_risks import RiskAttack
+from smalti.engine.training.synthetic_table import mixed_columns, mixed_records
 from smalti.errors import DataError
+from smalti.transforms.generative.linking import Targets
+from smalti.transforms.membership.confidences import Doubles
 from smalti.transforms.membership.nearest_record import (
-    MixedColumns,
     leaking_records,
     nearest_record_scores,
     share_of_leak,
@@ -26,6 +29,7 @@ from smalti.transforms.membership.nearest_record import (
 from smalti.transforms.membership.planted_leak import least_records
 from smalti.transforms.membership.scored import Scored
 from smalti.transforms.problem import Flags, Integers
+from smalti.vocab.attacks import Family
 
 _NO_RECORDS: Final = DataError(
     "the audit",
@@ -40,7 +44,7 @@ class Attack:
     """Those who are attacked, and what the attack knows. Private."""
 
     audit: Audit
-    columns: MixedColumns
+    synthesize: Synthesize
     number: int
     """Of synthetic records."""
     members: Integers
@@ -65,7 +69,7 @@ class Attack:
         trained_on = {row.tobytes() for row in members}
         unseen = np.fromiter((row.tobytes() not in trained_on for row in left_out), np.bool_, len(left_out))
         synthesize = plan.synthesize
-        return cls(audit, mixed_columns(synthesize), synthesize.records, members, left_out[unseen], seed)
+        return cls(audit, synthesize, synthesize.records, members, left_out[unseen], seed)
 
     def check(self, error: Fraction) -> None:
         """Refuse an audit that could not be decided or met with so few records, before any training.
@@ -89,6 +93,30 @@ class Attack:
             )
         check_attainable(self.audit, Size(len(self.members), len(self.others), delta_of(None), None), error)
 
+    def check_leak(self, error: Fraction) -> None:
+        """Refuse attacks that do not find the planted leak in this data, before any training.
+
+        Args:
+            error: the probability that a limit is on the wrong side.
+
+        Raises:
+            DataError: there is one; it holds no figure.
+        """
+        leak = self._compared(self._leak)
+        blind = [
+            name
+            for name in of_family(self.audit.attacks, Family.RISKS)
+            if self._risk(name).leak(leak, float(1 - error)) <= 0
+        ]
+        if blind:
+            raise DataError(
+                "the audit",
+                f"with so few respondents, columns or values, {' and '.join(blind)} would not find a"
+                " planted leak",
+                "attacks that find records which are copied",
+                "leave the attack out, or add data",
+            )
+
     def figures(self, synthetic: Integers, attempt: int, error: Fraction) -> AuditFigures:
         """Attack the synthetic records and a table that leaks.
 
@@ -98,18 +126,37 @@ class Attack:
             error: the probability that a limit is on the wrong side.
         """
         judge = Judge(self.audit, delta_of(None), float(1 - error), self.seed)
-        generator = np.random.default_rng((self.seed, 1))
-        leak = leaking_records(self.members, self.number, generator)
-        results = tuple(
-            judge.by_record(name, self._scored(synthetic), self._scored(leak), None)
-            for name in self.audit.attacks
-        )
+        leak = self._leak
+        results = tuple(self._result(name, synthetic, leak, judge) for name in self.audit.attacks)
         return AuditFigures(
             attempt=attempt, error=str(error), shadows=0, test_accuracy=None, train_accuracy=None,
             results=results,
         )  # fmt: skip
 
+    def _result(self, name: str, synthetic: Integers, leak: Integers, judge: Judge) -> AttackResult:
+        if family_of(name) is Family.RISKS:
+            tables = self._compared(synthetic), self._compared(leak)
+            return self._risk(name).result(*tables, judge.confidence)
+        return judge.by_record(name, self._scored(synthetic), self._scored(leak), None)
+
     def _scored(self, published: Integers) -> Scored:
-        audited = np.concatenate([self.members, self.others])
-        is_member = np.arange(len(audited)) < len(self.members)
-        return Scored(nearest_record_scores(self.columns, audited, published), is_member)
+        targets = self._targets
+        is_member = np.arange(len(targets.records)) < targets.members
+        scores = nearest_record_scores(targets.columns, targets.records, self._compared(published))
+        return Scored(scores, is_member)
+
+    @property
+    def _leak(self) -> Integers:
+        return leaking_records(self.members, self.number, np.random.default_rng((self.seed, 1)))
+
+    def _risk(self, name: str) -> RiskAttack:
+        return RiskAttack(name, self._targets, (self.seed, 2, self.audit.attacks.index(name)))
+
+    @property
+    def _targets(self) -> Targets:
+        names = tuple(feature.column for feature in self.synthesize.columns)
+        audited = self._compared(np.concatenate([self.members, self.others]))
+        return Targets(names, mixed_columns(self.synthesize), audited, len(self.members))
+
+    def _compared(self, values: Integers) -> Doubles:
+        return mixed_records(self.synthesize, values)

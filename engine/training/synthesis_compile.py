@@ -12,6 +12,7 @@ from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OutputFormat, RespondentColumn, Select
 from smalti.engine.plan.reads import ReadRows
 from smalti.engine.tables.description import Source
+from smalti.engine.training.attacks import SINGLING_OUT, has_figure
 from smalti.engine.training.attainable import delta_of
 from smalti.engine.training.compile import TrainingColumns, refuse_output, refuse_unimplemented
 from smalti.engine.training.duties import audit_of, check_decided, problems_of
@@ -131,8 +132,16 @@ def unproven(audit: Audit, loss: PlannedLoss) -> tuple[FigureBound, ...]:
     Differential Privacy", ICML 2015, Theorem 2.1). No lower bound on epsilon at this delta is above it, but
     for the error of the bound. Of a precision nothing follows where delta is above 0: an attack that speaks
     up with this probability only may always be right.
+    An attack on a record that succeeds or fails, by linking or inferring, is such a test of its membership:
+    members' share of successes exceeds that of others by no more than the advantage. A guess that singles
+    out is about a whole table, and nothing follows from the loss of one record.
     """
-    return tuple(bound for bound in audit.bounds if not _is_proven(bound, loss))
+    is_about_tables = SINGLING_OUT in audit.attacks
+    return tuple(
+        bound
+        for bound in audit.bounds
+        if not _is_proven(bound, loss) or (is_about_tables and has_figure(SINGLING_OUT, bound.figure))
+    )
 
 
 def _is_proven(bound: FigureBound, loss: PlannedLoss) -> bool:

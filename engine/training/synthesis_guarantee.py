@@ -16,6 +16,7 @@ from smalti.engine.training.guarantee import (
     audit_from_object,
     audit_to_object,
     bound_in_words,
+    limits_of,
     steps_from_object,
     steps_to_object,
 )
@@ -122,8 +123,11 @@ def describe(guarantee: SynthesisGuarantee) -> str:
 
 def _attacked(examined: Audit) -> str:
     bounds = ", ".join(map(bound_in_words, examined.bounds))
+    names = ", ".join(examined.attacks)
+    is_single = len(examined.attacks) == 1
+    tried = f"the attack {names} was" if is_single else f"the attacks {names} were"
     return (
-        f"the attack {', '.join(examined.attacks)} was tried on the records; it found a leak that was"
+        f"{tried} tried on the records; {'it' if is_single else 'each'} found a leak that was"
         " planted in another table (records of half of those who were learned from, or of as many as have"
         f" room), and on these stayed within {bounds}, with a confidence of {examined.confidence} over all"
         " attempts"
@@ -144,6 +148,7 @@ def limits(guarantee: SynthesisGuarantee) -> tuple[str, ...]:
             "the average over records hides some: single records may be found more easily than most",
             "whether an audit was passed depends on the data, and is outside of every epsilon",
             "scores of records that depend on one another, which the limits take for independent",
+            *(() if guarantee.examined is None else limits_of(guarantee.examined.attacks)),
         ]
     else:
         sentences += [

@@ -117,7 +117,9 @@ class _Synthesized(Production):
     def _audited(self, audit: Audit) -> Produced | Reason:
         """Records of a training without noise, attacked by somebody who sees nothing but them."""
         attack = Attack.prepared(self.plan, audit, self.records, secrets.randbits(128))
-        attack.check(error_of_attempt(audit.confidence, next_attempt(self.under, self.plan)))
+        error = error_of_attempt(audit.confidence, next_attempt(self.under, self.plan))
+        attack.check(error)
+        attack.check_leak(error)
         number = begin_attempt(self.under, self.plan, self.compiled.contents)
         with ended(self.under, self.plan, self.under.stage.run) as attempt:
             synthetic, judged = self._judged(audit, attack, number, attempt)

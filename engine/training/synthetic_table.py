@@ -24,7 +24,8 @@ from smalti.engine.training.records import coded, grid_of
 from smalti.engine.training.synthesis_plan import SynthesisPlan, Synthesize
 from smalti.policy.model.column_iris import column_iri
 from smalti.transforms.base import Datatype
-from smalti.transforms.membership.nearest_record import MixedColumns
+from smalti.transforms.membership.confidences import Doubles
+from smalti.transforms.membership.gower import MixedColumns
 from smalti.transforms.problem import Integers
 
 _ROWS: Final = 1 << 17
@@ -77,11 +78,32 @@ def drawn_within(synthesize: Synthesize, choices: Integers, generator: np.random
 
 
 def mixed_columns(synthesize: Synthesize) -> MixedColumns:
-    """What distances between records are measured by."""
-    return MixedColumns(
-        np.array([values_of(feature) for feature in synthesize.columns]),
-        np.array([isinstance(feature, NumberFeature) for feature in synthesize.columns]),
-    )
+    """What distances between records are measured by: public bounds."""
+    bounds = [
+        (float(feature.lower), float(feature.upper - feature.lower))
+        if isinstance(feature, NumberFeature)
+        else (0.0, 0.0)
+        for feature in synthesize.columns
+    ]
+    lowest, ranges = np.array(bounds).T
+    ordered = np.array([isinstance(feature, NumberFeature) for feature in synthesize.columns])
+    return MixedColumns(lowest, ranges, ordered)
+
+
+def mixed_records(synthesize: Synthesize, values: Integers) -> Doubles:
+    """Values as attacks compare them: what a number is, and which category.
+
+    Args:
+        synthesize: says columns.
+        values: shape (records, columns).
+    """
+    scales = [
+        (float(feature.lower), float(feature.unit)) if isinstance(feature, NumberFeature) else (0.0, 1.0)
+        for feature in synthesize.columns
+    ]
+    lowest, units = np.array(scales).T
+    records: Doubles = lowest + units * values
+    return records
 
 
 def in_order(records: Integers) -> Integers:

@@ -16,12 +16,15 @@ from smalti.auditing_files import classes_of
 from smalti.errors import DataError, SmaltiError, UsageError, only_ours, raise_all
 from smalti.sampling import FILE, FromFile, sampler_from
 from smalti.transforms.generative.attack_names import GenerativeAttack
-from smalti.transforms.generative.audit import Audited, Settings, attacked
-from smalti.transforms.generative.distances import DistanceName, distance_of
+from smalti.transforms.generative.audit import Attacked, Audited, Settings, attacked
+from smalti.transforms.generative.distances import Distance, DistanceName, distance_of
+from smalti.transforms.generative.linking import Targets
 from smalti.transforms.generative.models import FromModel, check_fits
 from smalti.transforms.generative.protocol import Achieved, Groups
 from smalti.transforms.generative.results import AttackFigures, GenerativeAudit
 from smalti.transforms.generative.sampler import Form, Numbers, Sampler, numbers
+from smalti.transforms.generative.table_audit import AuditedTable, numbers_of_rows, risk_figures
+from smalti.transforms.generative.tables import TableColumns
 from smalti.transforms.learning.generative_models import GenerativeModel, load_generative
 from smalti.transforms.learning.randomness import Origin, Seeded
 from smalti.transforms.membership.set_membership import ATTACKS, SIZE, AttackType, least_records
@@ -62,6 +65,11 @@ class GenerativeStudy:
     """Samples, at least 2; None: all of a file, or 10,000."""
     size: int = SIZE
     """M, at least 1: members, and as many others, in one attack."""
+    secrets: tuple[str, ...] = ()
+    """Columns that attribute inference guesses; none: each column."""
+    side: tuple[str, ...] = ()
+    """Columns of one of two tables that linkability links, the other one with the rest; none: two ways to
+    divide all columns."""
     confidence: float = 0.95
     """Of each limit by itself: above 0, at most 0.999999."""
     seed: int = 0
@@ -90,13 +98,9 @@ def audit_generative(
     draw = np.random.default_rng([study.seed, 0])
     phase("read")
     model = None if study.model is None else load_generative(study.model)
-    records = _records(study, draw, model, has_reference=_learns(attacks, distances))
+    records = _records(study, draw, model, attacks, distances)
     sampler = _sampler(study, model, records)
-    settings = Settings(
-        attacks,
-        tuple(distance_of(name, records.form.shape, records.reference.features) for name in distances),
-        _number(study, sampler),
-    )
+    settings = Settings(attacks, _distances(records, attacks, distances), _number(study, sampler))
     results = attacked(records, settings, sampler, model, (draw, Seeded(study.seed)), phase)
     return _audit(study, settings, records, sampler, results, model)
 
@@ -116,6 +120,10 @@ def _problems(study: GenerativeStudy) -> Iterator[SmaltiError]:
         yield UsageError("--seed", "it is below 0", "a whole number of at least 0")
     if study.size < 1:
         yield UsageError("--size", "it is below 1", "a number of members in one attack")
+    if DistanceName.GOWER in study.distances and GenerativeAttack.KERNEL_DENSITY in study.attacks:
+        yield UsageError(
+            "--distance", "`gower` has no kernel density", "a Euclidean distance, such as plain"
+        )
     if study.number is not None and study.number < 2:
         yield UsageError("--number", "it is below 2", "a number of samples")
 
@@ -133,6 +141,19 @@ def _named(option: str, names: type[_Name], texts: tuple[str, ...]) -> tuple[_Na
     return tuple(dict.fromkeys(by_name[text] for text in texts))
 
 
+def _distances(
+    records: Audited, attacks: tuple[GenerativeAttack, ...], names: tuple[DistanceName, ...]
+) -> tuple[Distance, ...]:
+    """The distances of the attacks that have one."""
+    if not any(attack.has_distance for attack in attacks):
+        return ()
+    shape, reference = records.form.shape, records.reference.features
+    columns = None
+    if records.table is not None:
+        columns = records.table.without(records.form.label)
+    return tuple(distance_of(name, shape, reference, columns) for name in names)
+
+
 def _learns(attacks: tuple[GenerativeAttack, ...], distances: tuple[DistanceName, ...]) -> bool:
     """Whether anything is learned from reference records."""
     has_distance = any(attack.has_distance for attack in attacks)
@@ -140,15 +161,24 @@ def _learns(attacks: tuple[GenerativeAttack, ...], distances: tuple[DistanceName
 
 
 def _records(
-    study: GenerativeStudy, draw: np.random.Generator, model: GenerativeModel | None, *, has_reference: bool
+    study: GenerativeStudy,
+    draw: np.random.Generator,
+    model: GenerativeModel | None,
+    attacks: tuple[GenerativeAttack, ...],
+    distances: tuple[DistanceName, ...],
 ) -> Audited:
-    """The audited records, which are numbers."""
+    """The audited records."""
     files = FromFile(study.members, study.label), FromFile(study.others, study.label)
     form = _form(study, files, model)
     batches = [file.read() for file in files]
     classes = _classes(files, form, batches)
+    rows = _rows(study, files, form, batches, attacks, distances)
+    is_mixed = rows is not None and _is_mixed(form, attacks, distances)
     members, others = (
-        numbers(file.name, form, batch, classes) for file, batch in zip(files, batches, strict=True)
+        numbers_of_rows(rows, file.name, batch, form.label, classes)
+        if rows is not None and is_mixed
+        else numbers(file.name, form, batch, classes)
+        for file, batch in zip(files, batches, strict=True)
     )
     if len(members) < 2 or len(others) < 2:
         raise DataError(
@@ -158,16 +188,81 @@ def _records(
         )
     if model is not None or DistanceName.COLOURS in study.distances:
         _check_range(files, (members, others))
-    shuffled = draw.permutation(len(others))
+    bounds = _bounds(files[0])
+    has_reference = _learns(attacks, distances) or (rows is not None and not rows.is_bounded(bounds))
+    shuffled, drawn = draw.permutation(len(others)), draw.permutation(len(members))
     least = -(-len(others) // _REFERENCE) if has_reference else 0
     count = min(len(members), len(others) - least)
-    records = _joined(members.take(draw.permutation(len(members))[:count]), others.take(shuffled[:count]))
-    groups = Groups.drawn(np.repeat([True, False], count), draw, study.size)
-    reference = others.take(shuffled[count:] if has_reference else shuffled[:0])
-    audited = Audited(form, classes, records, reference, groups)
+    records = _joined(members.take(drawn[:count]), others.take(shuffled[:count]))
+    groups = Groups(study.size, (), ())
+    if any(not attack.is_risk for attack in attacks):
+        groups = Groups.drawn(np.repeat([True, False], count), draw, study.size)
+    rest = shuffled[count:] if has_reference else shuffled[:0]
+    table = None
+    if rows is not None:
+        inside, outside = (
+            rows.encoded(file.name, batch) for file, batch in zip(files, batches, strict=True)
+        )
+        targets = Targets(
+            rows.names,
+            rows.measured(outside[rest], bounds),
+            np.concatenate([inside[drawn[:count]], outside[shuffled[:count]]]),
+            count,
+        )
+        table = AuditedTable(rows, targets, study.secrets, study.side)
+    audited = Audited(form, classes, records, others.take(rest), groups, table, is_mixed)
     if model is not None:
         check_fits(model, form, classes)
     return audited
+
+
+def _rows(
+    study: GenerativeStudy,
+    files: tuple[FromFile, FromFile],
+    form: Form,
+    batches: list[pa.RecordBatch],
+    attacks: tuple[GenerativeAttack, ...],
+    distances: tuple[DistanceName, ...],
+) -> TableColumns | None:
+    """The columns of the records, where an attack compares rows of a table; None where none does.
+
+    Raises:
+        UsageError: an option names another column, or there is a single one to compare.
+        DataError: records are no rows.
+    """
+    has_distance = DistanceName.GOWER in distances and any(attack.has_distance for attack in attacks)
+    if not has_distance and not any(attack.is_risk for attack in attacks):
+        return None
+    rows = TableColumns.of(form, batches, files[0].declared_numbers())
+    unknown = [name for name in (*study.secrets, *study.side) if name not in rows.names]
+    if unknown:
+        raise UsageError(
+            "--secret and --side", f"there is no column `{unknown[0]}`", "columns of the records"
+        )
+    if {*study.side} == {*rows.names}:
+        raise UsageError("--side", "it names all columns", "those of one of two tables")
+    compares = {GenerativeAttack.LINKABILITY, GenerativeAttack.ATTRIBUTE_INFERENCE} & {*attacks}
+    if compares and len(rows.names) < 2:
+        raise UsageError(str(min(compares)), "there is a single column", "two columns, at least")
+    return rows
+
+
+def _is_mixed(
+    form: Form, attacks: tuple[GenerativeAttack, ...], distances: tuple[DistanceName, ...]
+) -> bool:
+    """Whether records are compared as rows of a table alone."""
+    has_distance = any(attack.has_distance for attack in attacks)
+    others = any(not attack.has_distance and not attack.is_risk for attack in attacks)
+    return form.shape is None and not others and (not has_distance or {*distances} == {DistanceName.GOWER})
+
+
+def _bounds(file: FromFile) -> dict[str, tuple[float, float]]:
+    """The public ranges of columns, as far as they are described."""
+    return {
+        column.name: (float(column.lower), float(column.upper))
+        for column in file.described()
+        if column.lower is not None and column.upper is not None and not column.is_derived
+    }
 
 
 def _form(study: GenerativeStudy, files: tuple[FromFile, FromFile], model: GenerativeModel | None) -> Form:
@@ -241,7 +336,7 @@ def _audit(
     settings: Settings,
     records: Audited,
     sampler: Sampler,
-    results: tuple[tuple[str, Achieved], ...],
+    results: Attacked,
     model: GenerativeModel | None,
 ) -> GenerativeAudit:
     count = len(records.records) // 2
@@ -263,7 +358,9 @@ def _audit(
         least=(single, sets),
         confidence=study.confidence,
         seed=study.seed,
-        attacks=tuple(_figures(name, reached, study.confidence) for name, reached in results),
+        attacks=tuple(_figures(name, reached, study.confidence) for name, reached in results.membership),
+        risks=risk_figures(results.risks, study.confidence),
+        has_no_guess=results.risks.get(GenerativeAttack.SINGLING_OUT) == (),
         is_test_only=model is not None and model.description.randomness is Origin.SEED,
     )
 

@@ -17,14 +17,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from smalti.engine.tables.description import ColumnDescription
 from smalti.engine.tables.reading import ROW, inspect, text_batches
 from smalti.engine.tables.sources import bind
 from smalti.errors import DataError, UsageError
+from smalti.transforms.base import Datatype
 from smalti.transforms.generative.sampler import BLOCK, Form
 from smalti.vocab.terms import IRI
 
 FILE: Final = "{file}"
 """In a command, where it writes its samples to."""
+_NUMBERS: Final = frozenset({Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE})
 NUMBER: Final = "{number}"
 """In a command, how many samples it writes."""
 
@@ -58,6 +61,18 @@ class FromFile:
         if len(header) < 2 and self.label is not None:
             raise DataError(str(self.path), "there is no column beside the label", "columns of records")
         return Form(header, None, self.label)
+
+    def described(self) -> tuple[ColumnDescription, ...]:
+        """What CSVW metadata beside a table says of its columns; nothing of an array."""
+        return () if _is_array(self.path) else bind(IRI(self.path.name), self.path).description.columns
+
+    def declared_numbers(self) -> dict[str, bool]:
+        """Whether a column holds numbers, of those whose datatype is described."""
+        return {
+            column.name: column.datatype in _NUMBERS
+            for column in self.described()
+            if column.datatype is not None
+        }
 
     def blocks(self, number: int) -> Iterator[pa.RecordBatch]:
         """The first records of the file; all of them where it has fewer."""

@@ -115,6 +115,19 @@ def for_single(most: float, confidence: float) -> int:
     return math.ceil(((_SPREAD / math.sqrt(8) + band) / (most - 0.5)) ** 2)
 
 
+def for_two_shares(most: float, confidence: float) -> int:
+    """Attacks on members, and as many on others, for the upper limit of `limits.Outcomes.advantage`.
+
+    Those that succeed half of the time scatter most: the difference of n and n has the variance 1 / 2n.
+
+    Args:
+        most: the bound, above 0.
+        confidence: of the limit, in (0, 1).
+    """
+    wide = float(stats.norm.ppf(of_two(confidence)))
+    return math.ceil(((_SPREAD / math.sqrt(2) + wide) / most) ** 2)
+
+
 def _chance(records: int, most: float, false_positive_rate: float, sides: float) -> float:
     """That the limit of a guess keeps to the bound."""
     rank = quantile_ranks(records, false_positive_rate, sides)[1]

@@ -13,6 +13,12 @@ class GenerativeAttack(StrEnum):
     MC_PERCENTILE = "mc-percentile"
     """MC-epsilon with a percentile of distances."""
     KERNEL_DENSITY = "kernel-density"
+    NEAREST_RECORD = "nearest-record"
+    """By the distance to the closest sample."""
+    SINGLING_OUT = "singling-out"
+    """Of a table, as the two that follow (`table_audit`): they say nothing about membership."""
+    LINKABILITY = "linkability"
+    ATTRIBUTE_INFERENCE = "attribute-inference"
     LOGAN_BLACK_BOX = "logan-black-box"
     RECONSTRUCTION = "reconstruction"
     """Of an autoencoder of ours."""
@@ -27,4 +33,13 @@ class GenerativeAttack(StrEnum):
     @property
     def has_distance(self) -> bool:
         """Whether it compares samples and records by a distance."""
-        return not self.needs_model and self is not GenerativeAttack.LOGAN_BLACK_BOX
+        return not self.needs_model and not self.is_risk and self is not GenerativeAttack.LOGAN_BLACK_BOX
+
+    @property
+    def is_risk(self) -> bool:
+        """Whether it is one of the risks of a table."""
+        return self in {
+            GenerativeAttack.SINGLING_OUT,
+            GenerativeAttack.LINKABILITY,
+            GenerativeAttack.ATTRIBUTE_INFERENCE,
+        }

@@ -1,4 +1,4 @@
-"""Distances between images (D5.2, 4.4.2): Euclidean ones of features.
+"""Distances between images (D5.2, 4.4.2): Euclidean ones of features; and Gower's, of rows of tables.
 
 Features are principal components, oriented gradients, or histograms of colours. A distance turns records
 into features once; the attacks compare features. What a distance learns, such as principal components, it
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from smalti.errors import DataError
 from smalti.transforms.generative.sampler import Floats
+from smalti.transforms.membership.confidences import Doubles
+from smalti.transforms.membership.gower import MixedColumns
 
 COMPONENTS: Final = 40
 """Principal components that are kept (D5.2)."""
@@ -30,7 +32,7 @@ _CLIPPED: Final = 0.2
 
 
 class Distance(Protocol):
-    """Features whose Euclidean distance is that of the records."""
+    """Features, and distances between them."""
 
     @property
     def name(self) -> str:
@@ -46,9 +48,49 @@ class Distance(Protocol):
             Shape (records, features).
         """
 
+    def squares(self, records: Doubles, samples: Doubles) -> Doubles:
+        """The squares of all distances of some records to samples.
+
+        Args:
+            records: features, of shape (records, features).
+            samples: likewise.
+
+        Returns:
+            Shape (records, samples).
+        """
+
+
+class _Euclidean:
+    """The Euclidean distance of features."""
+
+    __slots__ = ()
+
+    def squares(self, records: Doubles, samples: Doubles) -> Doubles:
+        """As `Distance.squares`."""
+        sums = (records**2).sum(axis=1)[:, None] + (samples**2).sum(axis=1)
+        squares: Doubles = np.maximum(sums - 2 * records @ samples.T, 0)
+        return squares
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PrincipalComponents:
+class Gower:
+    """Gower's distance of rows whose columns are numbers or categories (`membership.gower`)."""
+
+    columns: MixedColumns
+    name: str = "gower"
+
+    def features(self, records: Floats) -> Floats:
+        """Its values as they are."""
+        return records
+
+    def squares(self, records: Doubles, samples: Doubles) -> Doubles:
+        """As `Distance.squares`."""
+        squares: Doubles = self.columns.distances(records, samples) ** 2
+        return squares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrincipalComponents(_Euclidean):
     """The Euclidean distance of the first principal components of reference records."""
 
     mean: Floats
@@ -87,7 +129,7 @@ class PrincipalComponents:
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(_Euclidean):
     """The Euclidean distance of the numbers themselves."""
 
     name: str = "plain"
@@ -97,7 +139,7 @@ class Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class OrientedGradients:
+class OrientedGradients(_Euclidean):
     """The Euclidean distance of histograms of oriented gradients of grey images.
 
     Dalal, Triggs, "Histograms of Oriented Gradients for Human Detection", CVPR 2005, with the parameters
@@ -167,7 +209,7 @@ def _normed(block: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, slots=True)
-class ColourHistogram:
+class ColourHistogram(_Euclidean):
     """The Euclidean distance of histograms of the intensities of each colour.
 
     Grey images are images of one colour. Intensities lie between public ends; those outside count to the
@@ -205,18 +247,27 @@ class DistanceName(StrEnum):
     """Of grey images of at least 24 x 24 pixels."""
     COLOURS = "colours"
     """Of images with intensities from 0 to 1."""
+    GOWER = "gower"
+    """Of rows of tables, which may have categories."""
 
 
-def distance_of(name: DistanceName, shape: tuple[int, ...] | None, reference: Floats) -> Distance:
+def distance_of(
+    name: DistanceName,
+    shape: tuple[int, ...] | None,
+    reference: Floats,
+    columns: MixedColumns | None = None,
+) -> Distance:
     """The distance of a name.
 
     Args:
         name: which.
         shape: of a record that is an array; None: records are rows of numbers.
         reference: records that are not audited, of shape (records, numbers of a record).
+        columns: what Gower's distance is measured by; None where records are no rows of a table.
 
     Raises:
-        DataError: records are no images, these are too small, or there are too few reference records.
+        DataError: records are no images, or no rows of a table, these are too small, or there are too few
+            reference records.
     """
     match name:
         case DistanceName.PLAIN:
@@ -230,6 +281,10 @@ def distance_of(name: DistanceName, shape: tuple[int, ...] | None, reference: Fl
             return OrientedGradients(height, width)
         case DistanceName.COLOURS:
             return ColourHistogram(_image(name, shape)[2])
+        case DistanceName.GOWER:
+            if columns is None:
+                raise DataError("the distance gower", "records are no rows of a table", "a table")
+            return Gower(columns)
     assert_never(name)
 
 

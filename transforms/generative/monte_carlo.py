@@ -76,13 +76,7 @@ class _Pairs:
                 features[samples.labels == label]
             )  # fmt: skip
             if len(own):
-                yield places, _squares(self.features[places], own)
-
-
-def _squares(records: Doubles, samples: Doubles) -> Doubles:
-    sums = (records**2).sum(axis=1)[:, None] + (samples**2).sum(axis=1)
-    squares: Doubles = np.maximum(sums - 2 * records @ samples.T, 0)
-    return squares
+                yield places, self.distance.squares(self.features[places], own)
 
 
 class MonteCarlo:
@@ -225,6 +219,30 @@ class FixedEpsilon:
     def scores(self, weighing: Weighing) -> Doubles:
         """The scores of all audited records."""
         return self._sums[weighing] / max(self._count, 1)
+
+
+class NearestRecord:
+    """Minus the distance of each record to the nearest sample: the distance to the closest record."""
+
+    def __init__(self, distance: Distance, audited: Numbers) -> None:
+        """Nothing is drawn.
+
+        Args:
+            distance: of records.
+            audited: the records.
+        """
+        self._pairs = _Pairs(distance, audited)
+        self._nearest = np.full(len(audited), np.inf)
+
+    def add(self, samples: Numbers) -> None:
+        """Take a block of samples."""
+        for places, squares in self._pairs.squares(samples):
+            self._nearest[places] = np.minimum(self._nearest[places], squares.min(axis=1))
+
+    def scores(self) -> Doubles:
+        """The scores of all audited records: finite, also where no sample has a record's label."""
+        finite: Doubles = np.maximum(-np.sqrt(self._nearest), np.finfo(np.float64).min)
+        return finite
 
 
 class KernelDensity:

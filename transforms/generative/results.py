@@ -21,6 +21,28 @@ class AttackFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class RiskFigures:
+    """One of the risks of a table (Giomi et al. 2023). Private: its figures are about people."""
+
+    attack: str
+    about: str
+    """The secret column, the columns of either side, or the kind of guesses."""
+    attempts: int
+    """On members."""
+    control_attempts: int
+    success: Figure
+    """The share of attacks on members that succeed."""
+    control: Figure
+    """The same about others."""
+    naive: Figure
+    """Of a naive attack on members."""
+    risk: Figure
+    """What the attack adds to its success on others, as a share of what it could add."""
+    is_better: bool
+    """Whether the attack succeeds more often than the naive one; otherwise a low risk says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class GenerativeAudit:
     """All attacks on one generative model. Private."""
 
@@ -48,10 +70,20 @@ class GenerativeAudit:
     confidence: float
     seed: int
     attacks: tuple[AttackFigures, ...]
+    """Of those that say who a member is."""
+    risks: tuple[RiskFigures, ...] = ()
+    """Of those on tables that succeed or fail."""
+    has_no_guess: bool = False
+    """Whether singling out was tried, and nothing singled a sample out: then it shows nothing."""
     is_test_only: bool = False
     """Whether the model's file states that its randomness came from a seed."""
 
     @property
-    def best(self) -> AttackFigures:
-        """The one with the greatest accuracy of single membership."""
-        return max(self.attacks, key=lambda each: each.single.value or 0.0)
+    def best(self) -> AttackFigures | None:
+        """The one with the greatest accuracy of single membership; None where none says who a member is."""
+        return max(self.attacks, key=lambda each: each.single.value or 0.0, default=None)
+
+    @property
+    def greatest(self) -> RiskFigures | None:
+        """The greatest risk, by its lower limit; None where none was measured."""
+        return max(self.risks, key=lambda each: (each.risk.lower, each.risk.value or 0.0), default=None)

@@ -267,10 +267,22 @@ def numbers(where: str, form: Form, block: pa.RecordBatch, classes: tuple[str, .
     else:
         names = [name for name in form.columns if name != form.label]
         features = np.stack([_column(where, name, block.column(name)) for name in names], axis=1)
-    if form.label is None:
-        return Numbers(features, np.zeros(block.num_rows, np.int64))
-    places = pc.index_in(block.column(form.label), pa.array(classes, pa.string()))
-    return Numbers(features, pc.fill_null(places, -1).to_numpy(zero_copy_only=False).astype(np.int64))
+    return Numbers(features, labels_of(block, form.label, classes))
+
+
+def labels_of(block: pa.RecordBatch, label: str | None, classes: tuple[str, ...]) -> Integers:
+    """Places of labels in the list of classes, -1 for others; all 0 without labels.
+
+    Args:
+        block: of records.
+        label: the column of labels, if there is one.
+        classes: the labels of the training records.
+    """
+    if label is None:
+        return np.zeros(block.num_rows, np.int64)
+    places = pc.index_in(block.column(label), pa.array(classes, pa.string()))
+    labels: Integers = pc.fill_null(places, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return labels
 
 
 def _column(where: str, name: str, texts: pa.Array) -> Floats:

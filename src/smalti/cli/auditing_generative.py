@@ -24,14 +24,19 @@ _FILE: click.Path = click.Path(path_type=Path)
 @click.option("--model", metavar="FILE", type=_FILE, help="A generative model of smalti (safetensors).")
 @click.option("--label", metavar="COLUMN", help="Labels, of a conditional model.")
 @click.option("--attack", "attacks", required=True, multiple=True, metavar="NAME",
-              help="monte-carlo, mc-distance, mc-percentile, kernel-density, logan-black-box; of a model of"
-              " smalti also reconstruction, logan-white-box; may be repeated.")  # fmt: skip
+              help="monte-carlo, mc-distance, mc-percentile, kernel-density, nearest-record,"
+              " logan-black-box; of tables singling-out, linkability, attribute-inference; of a model of"
+              " smalti reconstruction, logan-white-box; may be repeated.")  # fmt: skip
 @click.option("--distance", "distances", multiple=True, metavar="NAME",
-              help="plain, pca, hog, colours; may be repeated.  [default: plain]")  # fmt: skip
+              help="plain, pca, hog, colours; of tables gower; may be repeated.  [plain]")  # fmt: skip
 @click.option("--number", type=int, metavar="N",
               help="Samples to take.  [default: all of a file, otherwise 10,000]")  # fmt: skip
 @click.option("--size", type=int, default=100, show_default=True, metavar="M",
               help="Members, and as many others, in one attack.")  # fmt: skip
+@click.option("--secret", "secrets", multiple=True, metavar="COLUMN",
+              help="Inferred from the others; may be repeated.  [default: each column]")  # fmt: skip
+@click.option("--side", multiple=True, metavar="COLUMN",
+              help="A column of one of two tables to link; may be repeated.")  # fmt: skip
 @click.option("--confidence", type=float, default=0.95, show_default=True, metavar="P",
               help="Confidence of each limit by itself; below 1.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the attacks.")

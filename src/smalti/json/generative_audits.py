@@ -34,6 +34,21 @@ def generative_audit_json(audit: "GenerativeAudit") -> Json:
             }
             for each in audit.attacks
         ],
+        "noGuesses": audit.has_no_guess,
+        "risks": [
+            {
+                "attack": each.attack,
+                "about": each.about,
+                "attempts": each.attempts,
+                "controlAttempts": each.control_attempts,
+                "success": _figure(each.success),
+                "control": _figure(each.control),
+                "naive": _figure(each.naive),
+                "risk": _figure(each.risk),
+                "betterThanNaive": each.is_better,
+            }
+            for each in audit.risks
+        ],
     }
 
 

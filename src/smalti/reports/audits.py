@@ -51,6 +51,7 @@ _ADVANTAGES: Final = {
     Family.REPEATED: "advantage (twice the accuracy, minus one)",
     Family.IDENTIFIABILITY: "advantage (twice the share of right guesses, minus one)",
     Family.INVERSION: "advantage (right about members minus about others), at the greatest",
+    Family.RISKS: "advantage (success about members minus about others), at the greatest",
 }
 
 

@@ -23,11 +23,19 @@ _LIMITS: Final = (
 
 def lead(audit: GenerativeAudit) -> str:
     """The result in one or two sentences."""
-    best = audit.best
-    return (
-        f"The best attack ({best.attack}) is right about {_share(best.single)} of single records (a guess:"
-        f" 50%), and about {_share(best.sets)} of sets of {audit.size:,}."
-    )
+    best, greatest, sentences = audit.best, audit.greatest, []
+    if best is not None:
+        sentences.append(
+            f"The best attack ({best.attack}) is right about {_share(best.single)} of single records (a"
+            f" guess: 50%), and about {_share(best.sets)} of sets of {audit.size:,}."
+        )
+    if greatest is not None:
+        sentences.append(
+            f"The greatest risk is {greatest.attack} ({greatest.about}): {_with_limits(greatest.risk)}."
+        )
+    if audit.has_no_guess:
+        sentences.append("Nothing singles a sample out, so no guess of `singling-out` was tried.")
+    return " ".join(sentences)
 
 
 def page(audit: GenerativeAudit) -> Page:
@@ -37,7 +45,8 @@ def page(audit: GenerativeAudit) -> Page:
         f"{lead(audit)} {_STUDY}{_TEST_ONLY if audit.is_test_only else ''}",
         (
             Section("The audit", (_facts(audit),)),
-            Section("What attacks achieved", _achieved(audit)),
+            *([Section("What attacks achieved", _achieved(audit))] if audit.attacks else []),
+            *([Section("The risks of the table", _risks(audit))] if audit.risks else []),
             Section("What this does not show", (Paragraph(_LIMITS),)),
         ),
     )
@@ -48,10 +57,13 @@ def _facts(audit: GenerativeAudit) -> Part:
         ("model", audit.model),
         ("audited members", f"{audit.members:,}"),
         ("audited others", f"{audit.others:,}"),
-        ("members of one attack", f"{audit.size:,}, and as many others"),
-        ("attacks on disjoint records", f"{audit.disjoint:,}"),
         ("seed of the attacks", str(audit.seed)),
     ]
+    if audit.attacks:
+        rows[3:3] = [
+            ("members of one attack", f"{audit.size:,}, and as many others"),
+            ("attacks on disjoint records", f"{audit.disjoint:,}"),
+        ]
     if audit.samples:
         rows.append(("samples", f"{audit.samples:,}"))
     if audit.reference:
@@ -75,6 +87,37 @@ def _achieved(audit: GenerativeAudit) -> tuple[Part, ...]:
         Table(caption, header, tuple(_row(each) for each in audit.attacks)),
         *_too_few(audit),
     )
+
+
+def _risks(audit: GenerativeAudit) -> tuple[Part, ...]:
+    text = (
+        "Success is the share of attacks on members that succeed, the control the same about others, and"
+        " the naive one that of an attack that looks at nothing. The risk is what the attack adds to the"
+        " control, as a share of what it could add (Giomi et al. 2023). Limits are Clopper and Pearson's;"
+        " they take attacks on one table for independent."
+    )
+    header = ("attack", "about", "success", "control", "naive", "risk")
+    caption = f"Limits at a confidence of {audit.confidence:g} each"
+    rows = tuple(
+        (
+            each.attack,
+            each.about,
+            f"{_share(each.success)} of {each.attempts:,}",
+            f"{_share(each.control)} of {each.control_attempts:,}",
+            _share(each.naive),
+            _with_limits(each.risk),
+        )
+        for each in audit.risks
+    )
+    return Paragraph(text), Table(caption, header, rows), *_weak(audit)
+
+
+def _weak(audit: GenerativeAudit) -> tuple[Part, ...]:
+    weak = [f"{each.attack} ({each.about})" for each in audit.risks if not each.is_better]
+    if not weak:
+        return ()
+    text = "These were no better than the naive attack, so a low risk may come from a weak attack:"
+    return (Paragraph(f"{text} {', '.join(weak)}."),)
 
 
 def _too_few(audit: GenerativeAudit) -> tuple[Part, ...]:

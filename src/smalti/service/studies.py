@@ -136,6 +136,10 @@ class GenerativeAuditOrder(Described):
     size: Annotated[
         int, Field(ge=1, le=100_000, description="members, and as many others, in one attack")
     ] = 100
+    secrets: Annotated[
+        _Texts, Field(description="columns that attribute inference guesses; each if absent")
+    ] = ()
+    side: Annotated[_Texts, Field(description="columns of one of two tables that linkability links")] = ()
     confidence: _Confidence = 0.95
     seed: _Seed = 0
 

@@ -4,6 +4,7 @@ Most runs have a model of the test in the place of a training; those of the exam
 """
 
 import json
+import re
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +12,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_worlds import OUTPUT, OWNER, TARGET, USER, people, registry, unlearned, words
+from model_worlds import (
+    OUTPUT,
+    OWNER,
+    TARGET,
+    USER,
+    people,
+    permission,
+    registry,
+    training,
+    unlearned,
+    words,
+)
+from perturbed_worlds import HERE
 
 import smalti
 from smalti.engine.plan.files import PublishedFile
@@ -20,6 +33,8 @@ from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.registry.attempts import AttemptState
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.training import synthesis_run as running
+from smalti.engine.training.attainable import records_needed
+from smalti.engine.training.duties import problems_of
 from smalti.engine.training.figures import figures_from_json
 from smalti.engine.training.plan import Audit, CategoryFeature, FigureBound, NumberFeature
 from smalti.engine.training.synthesis_attack import Attack
@@ -27,10 +42,14 @@ from smalti.engine.training.synthesis_compile import unproven
 from smalti.engine.training.synthesis_guarantee import guarantee_of
 from smalti.engine.training.synthesis_plan import Autoencoder, SynthesisPlan, Synthesize
 from smalti.engine.training.synthesis_recheck import check_records
+from smalti.engine.training.synthesis_risks import RiskAttack
 from smalti.engine.training.synthetic_table import chosen, drawn_within, read_records, values_of
 from smalti.errors import DataError, GuaranteeError, PlanError
+from smalti.policy.model.model import Audit as AuditDuty
 from smalti.policy.say.describe import describe
+from smalti.transforms.generative.linking import Targets
 from smalti.transforms.learning.tabular_vae import TabularModel
+from smalti.transforms.membership.gower import MixedColumns
 from smalti.transforms.problem import Integers
 from smalti.vocab.terms import IRI, SYNTHESIS
 
@@ -39,12 +58,19 @@ SURVEY = "http://example.com/survey/contraceptive"
 NOISE = {"noiseMultiplier": 2, "clippingNorm": 1, "samplingRate": 0.5, "delta": 0.001, "epochs": 1}
 
 
-def policy(folder: Path, *, bound: float | None = 0.5, noise: bool = False, **others: Any) -> Path:
+def policy(
+    folder: Path,
+    *,
+    bound: float | None = 0.5,
+    noise: bool = False,
+    attacks: Any = "nearest-record",
+    **others: Any,
+) -> Path:
     said = {
         "recipe": "vae-64", "syntheticRecords": 500, "respondent": {"@id": "smalti:oneRowEach"},
         **(NOISE if noise else {}), **others,
     }  # fmt: skip
-    attack = {"leftOperand": "smalti:attack", "operator": "isAllOf", "rightOperand": "nearest-record"}
+    attack = {"leftOperand": "smalti:attack", "operator": "isAllOf", "rightOperand": attacks}
     tried = {
         "rdf:value": {"@id": "smalti:audit"},
         "refinement": [attack, *words({"attackAdvantage": bound})],
@@ -95,18 +121,22 @@ def trained_on(monkeypatch: pytest.MonkeyPatch) -> list[Integers]:
     return seen
 
 
+RISKS = ["singling-out", "attribute-inference"]
+"""Linkability needs more than one column with many values."""
+
+
 def test_records_that_tell_nothing_are_published_and_verified(
     tmp_path: Path, trained_on: list[Integers]
 ) -> None:
     people(tmp_path)
-    policy(tmp_path)
+    policy(tmp_path, attacks=["nearest-record", *RISKS])
     outcome = run(tmp_path)
     assert outcome.decision.is_permitted, outcome.decision.reasons
     assert (charges(tmp_path), [len(records) < 300 for records in trained_on]) == (0, [True])
     (attempt,) = registry(tmp_path).attempts()
     assert attempt.state is AttemptState.MET
     figures = figures_from_json(attempt.figures)
-    assert (figures.test_accuracy, [result.finds_leak for result in figures.results]) == (None, [True])
+    assert (figures.test_accuracy, [result.finds_leak for result in figures.results]) == (None, [True] * 3)
     assert outcome.version is not None
     assert [column.name for column in outcome.version.columns] == ["number", "group", "class"]
     stated = json.loads(outcome.version.certificate)["guarantee"]
@@ -138,11 +168,12 @@ def _anonymizing(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("attacks", ["nearest-record", RISKS])
 def test_records_of_members_are_refused_and_only_the_owner_sees_why(
-    tmp_path: Path, trained_on: list[Integers], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, trained_on: list[Integers], monkeypatch: pytest.MonkeyPatch, attacks: str | list[str]
 ) -> None:
     people(tmp_path)
-    policy(tmp_path)
+    policy(tmp_path, attacks=attacks)
     monkeypatch.setattr(running, "records_of", lambda *_: running.in_order(trained_on[-1]))
     outcome = run(tmp_path)
     assert not outcome.decision.is_permitted
@@ -151,18 +182,28 @@ def test_records_of_members_are_refused_and_only_the_owner_sees_why(
     assert not (tmp_path / "out").exists()
     (attempt,) = registry(tmp_path).attempts()
     assert attempt.state is AttemptState.NOT_MET
-    (why,) = figures_from_json(attempt.figures).reasons
-    assert "attackAdvantage may be 1" in why
+    reasons = figures_from_json(attempt.figures).reasons
+    assert len(reasons) == (1 if isinstance(attacks, str) else 2)
+    assert all("attackAdvantage may be " in why for why in reasons)
+    assert isinstance(attacks, list) or "may be 1," in reasons[0]
 
 
 @pytest.mark.usefixtures("trained_on")
-@pytest.mark.parametrize(("count", "records"), [(20, 500), (400, 3)])
+@pytest.mark.parametrize(
+    ("count", "records", "attack", "problem"),
+    [
+        (20, 500, "nearest-record", "so few"),
+        (400, 3, "nearest-record", "so few"),
+        (30, 500, "attribute-inference", "so few"),
+        (400, 500, "linkability", "linkability would not find a planted leak"),
+    ],
+)
 def test_too_little_to_show_anything_is_an_error_before_anything_is_trained(
-    tmp_path: Path, count: int, records: int, trained_on: list[Integers]
+    tmp_path: Path, count: int, records: int, attack: str, problem: str, trained_on: list[Integers]
 ) -> None:
     people(tmp_path, count)
-    policy(tmp_path, syntheticRecords=records)
-    with pytest.raises(DataError, match=r"too little|so few"):
+    policy(tmp_path, syntheticRecords=records, attacks=attack)
+    with pytest.raises(DataError, match=problem):
         run(tmp_path)
     assert (registry(tmp_path).attempts(), trained_on) == ((), [])
 
@@ -293,8 +334,50 @@ def test_texts_that_are_no_public_values_are_not_read(tmp_path: Path) -> None:
 def test_bounds_follow_from_noise_or_not(figure: str, rate: str | None, most: str, is_proven: bool) -> None:
     loss = PlannedLoss(Decimal(1), Decimal("0.1"), 0.8, 0.3, "1", "0")
     bound = FigureBound(figure, Decimal(most), None if rate is None else Decimal(rate))
-    audit = Audit(("nearest-record",), (bound,), Decimal("0.95"), 0)
-    assert unproven(audit, loss) == (() if is_proven else (bound,))
+    for attacks in (("nearest-record",), ("attribute-inference", "linkability")):
+        audit = Audit(attacks, (bound,), Decimal("0.95"), 0)
+        assert unproven(audit, loss) == (() if is_proven else (bound,))
+    # A guess about a whole table is bounded by no loss of one record.
+    about_tables = Audit(("singling-out",), (bound,), Decimal("0.95"), 0)
+    assert bool(unproven(about_tables, loss)) is (not is_proven or figure == "attackAdvantage")
+
+
+@pytest.mark.parametrize("attack", ["singling-out", "linkability", "attribute-inference"])
+def test_a_risk_is_found_where_records_are_copied_and_kept_to_where_not(attack: str) -> None:
+    draw = np.random.default_rng(1)
+    members, others, elsewhere = draw.random((3, 200, 4))
+    columns = MixedColumns(np.zeros(4), np.ones(4), np.ones(4, bool))
+    targets = Targets(("a", "b", "c", "d"), columns, np.concatenate([members, others]), 200)
+    tried = RiskAttack(attack, targets, (1,))
+    (copied, new) = (tried.result(table, members[:100], 0.95) for table in (members, elsewhere))
+    assert copied.finds_leak
+    assert new.leak_advantage == copied.leak_advantage > 0.2
+    for result, least, most in ((copied, 0.7, 1), (new, 0, 0.2)):
+        (figure,) = result.figures
+        assert figure.limit is not None
+        assert least <= figure.limit <= most
+        assert {"risk (Giomi et al. 2023)"} <= {detail.name.partition(": ")[2] for detail in result.details}
+    (constant,) = tried.result(np.ones((50, 4)) / 2, members[:100], 0.95).figures
+    assert constant.value == pytest.approx(0, abs=0.1)
+
+
+def test_a_plan_says_how_many_respondents_a_risk_takes_and_refuses_a_single_column() -> None:
+    bound = FigureBound("attackAdvantage", Decimal("0.3"))
+    audit = Audit(("linkability", "singling-out"), (bound,), Decimal("0.95"), 0)
+    first, second = records_needed(audit, Fraction(1, 2), 1e-5)
+    assert re.match(
+        r"linkability: attackAdvantage at most 0.3 requires at least about \d+ respondents; with about \d+",
+        first,
+    )
+    assert re.search(r"requires \d+ guesses at least", second)
+    tried = AuditDuty(attacks=("linkability",), attack_advantage=Decimal("0.3"), where=HERE)
+    (problem,) = problems_of(permission(training(), tried), FEATURES[:1])
+    assert "compares columns, and there is a single one" in str(problem)
+    assert problems_of(permission(training(), tried), FEATURES) == []
+    # So many guesses are made, however many respondents there are.
+    tried = AuditDuty(attacks=("singling-out",), attack_advantage=Decimal("0.003"), where=HERE)
+    (problem,) = problems_of(permission(training(), tried), FEATURES)
+    assert "with any number of records" in str(problem)
 
 
 def test_a_permission_says_that_records_are_published(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def results(
     achieved = attacked(
         audited, settings, FromCallable(FORM, draw), None, (np.random.default_rng(5), Seeded(0))
     )
-    return {name: one.single_accuracy().value or 0.0 for name, one in achieved}
+    return {name: one.single_accuracy().value or 0.0 for name, one in achieved.membership}
 
 
 def test_a_model_that_repeats_its_records_is_seen_and_one_of_others_is_not() -> None:
