@@ -11,6 +11,7 @@ import pytest
 from shell import Ran, smalti
 
 from smalti import comparing
+from smalti.json.comparisons import number
 from smalti.studies.comparison import models
 
 SMALL = (
@@ -45,7 +46,8 @@ def test_a_page_numbers_and_a_summary(tmp_path: Path, trainings: list[int]) -> N
     ran = compared(tmp_path, "--seed", "7")
     assert ran.code == 0, ran.err
     assert len(trainings) == 3 * 2 * 2, "three settings, twice, a target and a shadow model each"
-    assert {path.name for path in (tmp_path / "study").iterdir()} == {"comparison.html", "comparison.json"}
+    files = {path.name for path in (tmp_path / "study").iterdir()}
+    assert files == {"comparison.html", "comparison.json", "targets.jsonl"}
     page = (tmp_path / "study" / "comparison.html").read_text(encoding="utf-8")
     assert "<svg" in page
     assert "central, z 4" in page
@@ -75,9 +77,9 @@ def test_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_infinity_has_a_name() -> None:
-    assert comparing._number(float("inf")) == "INF"
-    assert comparing._number(None) is None
-    assert comparing._number(1.5) == 1.5
+    assert number(float("inf")) == "INF"
+    assert number(None) is None
+    assert number(1.5) == 1.5
 
 
 def test_a_study_is_never_written_over(tmp_path: Path, trainings: list[int]) -> None:

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from smalti.cli.options import format_option
+
+if TYPE_CHECKING:
+    from smalti.studies.comparison.settings import Comparison
 
 _FOLDER: click.Path = click.Path(path_type=Path, file_okay=False)
 
@@ -15,15 +18,20 @@ _FOLDER: click.Path = click.Path(path_type=Path, file_okay=False)
 @click.command()
 @click.option(
     "--out",
-    required=True,
     metavar="DIR",
     type=_FOLDER,
-    help="Folder for the page and the figures; it must not hold them yet.",
+    help="Folder for the page and the figures; a study that was begun there goes on.",
 )
 @click.option(
     "--paper-size",
     is_flag=True,
-    help="Use the sizes of D5.2: more than a day of CPU time instead of a minute.",
+    help="Use the sizes of D5.2: more than a day of CPU time instead of a quarter of an hour.",
+)
+@click.option(
+    "--estimate",
+    "only_estimates",
+    is_flag=True,
+    help="Estimate the CPU time by a pilot, and train nothing else.",
 )
 @click.option("--seed", type=int, metavar="N", help="Seed of the data and of all noise.  [default: 0]")
 @click.option("--repetitions", type=int, metavar="N", help="Repetitions, each with new records and models.")
@@ -56,11 +64,12 @@ _FOLDER: click.Path = click.Path(path_type=Path, file_okay=False)
     help="Noise in the training data, which skews it, from 0 to 0.5; may be repeated.",
 )
 @format_option("human", "json")
-def compare(out: Path, paper_size: bool, shown_as: str, **changes: Any) -> int:
+def compare(out: Path | None, paper_size: bool, only_estimates: bool, shown_as: str, **changes: Any) -> int:
     """Compare central and local differential privacy.
 
-    It works on generated data, as MOSAICrOWN D5.2 does. A study: the noise comes from a seed, and
-    nothing is released or registered.
+    It works on generated data, as MOSAICrOWN D5.2 does, and says which of its statements hold. A study: the
+    noise comes from a seed, and nothing is released or registered. One that was interrupted goes on with
+    the same options.
     """  # fmt: skip
     from dataclasses import replace
 
@@ -68,25 +77,47 @@ def compare(out: Path, paper_size: bool, shown_as: str, **changes: Any) -> int:
 
     check_installed()
     from smalti import comparing
+    from smalti.errors import UsageError
     from smalti.json.text import as_json
     from smalti.reports import terminal
     from smalti.show.terminal import console
 
     settings = {name: value for name, value in changes.items() if value not in {None, ()}}
     comparison = replace(comparing.PAPER if paper_size else comparing.REDUCED, **settings)
-    folder = comparing.prepared(out)
-    with _showing(comparison.models) as trained:
-        study = comparing.study(comparison, trained)
-    study.write(folder)
+    if only_estimates:
+        return _estimate(comparison, out, shown_as)
+    if out is None:
+        raise UsageError("--out", "it is missing", "a folder for the study", "or take --estimate alone")
+    with comparing.held(out):
+        with _showing(comparison.models) as trained:
+            study = comparing.study(comparison, trained, out)
+        study.write(out)
     if shown_as == "json":
         click.echo(as_json(study.to_json()), nl=False)
     else:
-        terminal.show(study.page(with_drawings=False), console())
+        terminal.show(study.page(in_full=False), console())
+    return 0
+
+
+def _estimate(comparison: "Comparison", out: Path | None, shown_as: str) -> int:
+    from smalti import comparing
+    from smalti.json.text import as_json
+
+    estimate = comparing.estimated(comparison, out)
+    if shown_as == "json":
+        click.echo(as_json(comparing.estimate_json(estimate)), nl=False)
+        return 0
+    hours = estimate.seconds / 3600
+    duration = f"{hours:.1f} hours" if hours >= 1 else f"{60 * hours:.0f} minutes"
+    click.echo(
+        f"about {duration} of CPU for {estimate.remaining} of {estimate.models} models,"
+        f" by a pilot that took {estimate.pilot_seconds:.0f} s"
+    )
     return 0
 
 
 @contextmanager
-def _showing(models: int) -> Iterator[Callable[[], None]]:
+def _showing(models: int) -> Iterator[Callable[[int], None]]:
     """How many models are trained, where standard error is a terminal."""
     from rich.console import Console
     from rich.progress import Progress
@@ -94,4 +125,4 @@ def _showing(models: int) -> Iterator[Callable[[], None]]:
     out = Console(stderr=True)
     with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
         task = bar.add_task("train models", total=models)
-        yield lambda: bar.advance(task)
+        yield lambda models: bar.advance(task, models)

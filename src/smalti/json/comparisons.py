@@ -1,0 +1,89 @@
+"""The findings of a comparison of central and local differential privacy, for programs."""
+
+import math
+from typing import Any, Final
+
+from smalti.studies.comparison.findings import CONFIDENCE, Finding, Findings, FoundPart, Weighed
+from smalti.studies.comparison.settings import Central, Local, Original, Setting
+from smalti.studies.comparison.verdicts import Interval, Region
+
+_INFINITE: Final = "INF"
+"""As in the lexical space of xsd:double; JSON has no number for it."""
+
+
+def findings_json(findings: Findings) -> dict[str, Any]:
+    """All statements with all intervals. Infinite ends are `"INF"` and `"-INF"`."""
+    return {
+        "confidenceOfAllTogether": CONFIDENCE,
+        "statements": [_finding(finding) for finding in findings.findings],
+        "phi": [
+            {
+                "classes": found.phi.place.classes,
+                **_setting(found.phi.place.setting),
+                "attack": str(found.phi.attack),
+                "ofMeans": number(found.value),
+                "interval": _interval(found.interval),
+            }
+            for found in findings.phis
+        ],
+        "largestPhi": {
+            "ofMeans": number(findings.largest_phi),
+            "interval": _interval(findings.largest_interval),
+        },
+    }
+
+
+def number(value: float | None) -> float | str | None:
+    """A number as JSON has it."""
+    if value is None or math.isfinite(value):
+        return value
+    return _INFINITE if value > 0 else f"-{_INFINITE}"
+
+
+def _setting(setting: Setting) -> dict[str, float]:
+    match setting:
+        case Central(noise_multiplier=noise):
+            return {"noiseMultiplier": noise}
+        case Local(epsilon=epsilon):
+            return {"epsilonOfBit": epsilon}
+        case Original():
+            return {}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    statement = finding.statement
+    return {
+        "statement": statement.name,
+        "said": statement.said,
+        "page": statement.page,
+        "figure": statement.figure or None,
+        "verdict": str(finding.verdict),
+        "parts": [_part(part) for part in finding.parts],
+    }
+
+
+def _part(found: FoundPart) -> dict[str, Any]:
+    return {
+        "quantity": found.part.what,
+        "needed": found.part.needed,
+        "verdict": str(found.verdict),
+        "conditions": [_condition(weighed) for weighed in found.conditions],
+    }
+
+
+def _condition(weighed: Weighed) -> dict[str, Any]:
+    return {
+        "of": weighed.condition.what,
+        "measured": number(weighed.value),
+        "interval": _interval(weighed.interval),
+        "claimed": _region(weighed.condition.region),
+        "verdict": str(weighed.verdict),
+    }
+
+
+def _interval(interval: Interval | None) -> dict[str, Any] | None:
+    return None if interval is None else {"low": number(interval.low), "high": number(interval.high)}
+
+
+def _region(region: Region) -> dict[str, Any]:
+    return {"low": number(region.low), "high": number(region.high), "isOutside": region.is_outside}

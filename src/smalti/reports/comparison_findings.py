@@ -1,0 +1,135 @@
+"""What a comparison says of the document's statements: as a summary, and with every interval."""
+
+from typing import Final
+
+from smalti.reports.comparison_drawings import intervals_of_phi, verdicts
+from smalti.reports.comparison_words import claimed, measured, name
+from smalti.reports.page import Paragraph, Part, Section, Table
+from smalti.studies.comparison.findings import CONFIDENCE, Finding, Findings, FoundPart, FoundPhi
+from smalti.studies.comparison.results import Compared
+from smalti.studies.comparison.statements import SAME, SMALL
+from smalti.studies.comparison.verdicts import Verdict
+
+_HOW: Final = (
+    "Each statement is a claim about differences, means or phi, with members held against test records as"
+    " in the document. A quantity counts as inside or outside of where it is claimed if its whole interval"
+    " is; what was measured decides nothing by itself. With confidence {confidence:g} no interval misses,"
+    " of all statements together, and so no verdict is false: Student's intervals over repetitions, each"
+    " with an equal part of its statement's error (Bonferroni), as far as repetitions are distributed"
+    " normally. Where the document says that a figure stays or is near another, at most {same:g} is meant"
+    " here, and {small:g} where it changes little; the document prints no such numbers."
+)
+_NOT_ENOUGH: Final = (
+    " Where a quantity has no interval, there are fewer than two repetitions, or the study lacks a setting."
+)
+
+
+def in_short(findings: Findings) -> str:
+    """The result in one sentence."""
+    holds, fails, is_open = (findings.number_of(verdict) for verdict in Verdict)
+    return (
+        f"Of {len(findings.findings)} statements of the document, {holds} hold at this size, {fails} do"
+        f" not, and of {is_open} this size cannot tell."
+    )
+
+
+def finding_sections(compared: Compared, *, in_full: bool) -> tuple[Section, ...]:
+    """The findings.
+
+    Args:
+        compared: what was found.
+        in_full: with drawings, and with every interval.
+    """
+    findings = compared.findings
+    how = _HOW.format(confidence=CONFIDENCE, same=SAME, small=SMALL) + _NOT_ENOUGH
+    drawings = (verdicts(findings),) if in_full else ()
+    return (
+        Section("The document's statements, at this size", (_summary(findings), *drawings, Paragraph(how))),
+        Section("The mitigation efficiency phi", _phis(compared, in_full)),
+        *(_in_full(finding) for finding in findings.findings if in_full),
+    )
+
+
+def _summary(findings: Findings) -> Table:
+    rows = tuple(
+        (
+            finding.statement.said,
+            _place(finding),
+            str(finding.verdict),
+            _counts(finding),
+            _example(finding.deciding),
+        )
+        for finding in findings.findings
+    )
+    header = ("statement", "where", "verdict", "inside, outside, open", "such as")
+    return Table("Which statements hold, with the intervals that decide", header, rows)
+
+
+def _place(finding: Finding) -> str:
+    statement = finding.statement
+    return f"p. {statement.page}" + (f", figure {statement.figure}" if statement.figure else "")
+
+
+def _counts(finding: Finding) -> str:
+    conditions = finding.conditions
+    return ", ".join(str(sum(one.verdict is verdict for one in conditions)) for verdict in Verdict)
+
+
+def _example(found: FoundPart) -> str:
+    """The first of the conditions that decided, with its interval."""
+    weighed = next((one for one in found.conditions if one.verdict is found.verdict), found.conditions[0])
+    condition = weighed.condition
+    return (
+        f"{found.part.what}, {condition.what}: {measured(weighed.value, weighed.interval)}; claimed"
+        f" {claimed(condition.region)}"
+    )
+
+
+def _phis(compared: Compared, in_full: bool) -> tuple[Part, ...]:
+    findings = compared.findings
+    largest = Paragraph(
+        f"The largest phi is {measured(findings.largest_phi, findings.largest_interval)}. Its limit is"
+        " infinite where some attack may be a guess: then nothing is left to divide by."
+    )
+    rows = tuple(_row_of_phi(found) for found in findings.phis)
+    header = ("classes", "setting", "of", "phi of means, with interval")
+    table = Table("All intervals together with the confidence above", header, rows)
+    return (largest, *intervals_of_phi(compared), table) if in_full else (largest,)
+
+
+def _row_of_phi(found: FoundPhi) -> tuple[str, ...]:
+    place = found.phi.place
+    return (
+        str(place.classes),
+        name(place.setting),
+        str(found.phi.attack),
+        measured(found.value, found.interval),
+    )
+
+
+def _in_full(finding: Finding) -> Section:
+    statement = finding.statement
+    said = f"{statement.said[:1].upper()}{statement.said[1:]} ({_place(finding)}): {finding.verdict}."
+    return Section(
+        f"Statement {statement.name}", (Paragraph(said), *(_table_of(part) for part in finding.parts))
+    )
+
+
+def _table_of(found: FoundPart) -> Table:
+    rows = tuple(
+        (
+            weighed.condition.what,
+            measured(weighed.value, weighed.interval),
+            claimed(weighed.condition.region),
+            _word(weighed.verdict),
+        )
+        for weighed in found.conditions
+    )
+    part = found.part
+    number = "all" if part.needed == len(part.conditions) else f"at least {part.needed}"
+    caption = f"{part.what}; {number} of {len(part.conditions)} have to be inside: {found.verdict}"
+    return Table(caption, ("of", "measured, with interval", "claimed", "it is"), rows)
+
+
+def _word(verdict: Verdict) -> str:
+    return {Verdict.HOLDS: "inside", Verdict.FAILS: "outside", Verdict.OPEN: "open"}[verdict]
