@@ -20,7 +20,7 @@ class Estimate:
     remaining: int
     """Models that are not trained yet."""
     seconds: float
-    """Of CPU, for these. Pilots of the same size differed by a tenth; nothing is promised."""
+    """Of CPU, for these: nothing is promised. Of a study that took 15 minutes, a pilot said 13."""
     pilot_seconds: float
     """Of CPU, that the pilot took."""
 

@@ -83,9 +83,14 @@ class Findings:
     findings: tuple[Finding, ...]
     phis: tuple[FoundPhi, ...]
     """Of all settings of the study."""
-    largest_phi: float | None
     largest_interval: Interval | None
     """Where the largest of all true ones lies."""
+
+    @property
+    def largest_phi(self) -> FoundPhi | None:
+        """The one that was measured to be the largest; None where none is defined."""
+        defined = [found for found in self.phis if found.value is not None]
+        return max(defined, key=lambda found: found.value or 0.0, default=None)
 
     def number_of(self, verdict: Verdict) -> int:
         """How many statements have it."""
@@ -107,7 +112,6 @@ def findings(comparison: Comparison, measured: Iterable[Measured]) -> Findings:
         tuple(
             FoundPhi(phi, repetitions.value(phi), repetitions.interval(phi, error)) for phi in largest.of
         ),
-        repetitions.value(largest),
         repetitions.interval(largest, error) if largest.of else None,
     )
 

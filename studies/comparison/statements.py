@@ -380,7 +380,10 @@ def _local_phi() -> tuple[Statement, ...]:
             f"some phi of randomised response is above 1 with {_either(FEW)} classes, and none with"
             f" {_either(MANY)}",
             (
-                *(_any(f"phi, {number} classes", _phis(above, _all_local((number,)))) for number in FEW),
+                *(
+                    _any(f"phi, one with {number} classes", _phis(above, _all_local((number,))))
+                    for number in FEW
+                ),
                 _every("phi, elsewhere", _phis(Region(high=1), _all_local(MANY))),
             ),
         ),

@@ -5,9 +5,14 @@ slow test trains real ones (about 20 s of CPU). All seeds are fixed, so nothing 
 other versions of NumPy and JAX.
 """
 
+import json
 import math
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -299,3 +304,32 @@ def test_equal_seeds_give_equal_comparisons() -> None:
     comparison = replace(SMALL, shadow_models=1, repetitions=1, noise_multipliers=(2.0,), noises=())
     assert compare(comparison) == compare(comparison)
     assert compare(replace(comparison, seed=1)).rows != compare(comparison).rows
+
+
+@pytest.mark.slow
+def test_a_study_that_is_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
+    """With the signal that no program hears, once two targets are there; 30 s of CPU."""
+    sizes = (
+        "--classes", "10", "--records", "200", "--epochs", "2", "--shadow-models", "1",
+        "--repetitions", "3", "--noise-multiplier", "4", "--local-epsilon", "1",
+        "--noise-in-training", "0.2", "--format", "json",
+    )  # fmt: skip
+
+    def begin(folder: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "smalti", "audit", "compare", "--out", folder, *sizes]
+        return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def told(process: subprocess.Popen[bytes]) -> Any:
+        out, err = process.communicate(timeout=600)
+        assert process.returncode == 0, err.decode()
+        return json.loads(out)
+
+    killed = begin("killed")
+    kept = tmp_path / "killed" / "targets.jsonl"
+    while killed.poll() is None and (not kept.exists() or len(kept.read_bytes().splitlines()) < 3):
+        time.sleep(0.05)
+    killed.kill()
+    killed.communicate()
+    assert 3 <= len(kept.read_bytes().splitlines()) < 10
+    assert not (tmp_path / "killed" / "comparison.json").exists()
+    assert told(begin("killed")) == told(begin("whole"))

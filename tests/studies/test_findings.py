@@ -102,7 +102,9 @@ def test_all_statements_hold_where_everything_is_as_the_document_says() -> None:
     assert verdicts == dict.fromkeys(found, Verdict.HOLDS)
     phi = findings(STUDY, drawn(as_the_document_says, STUDY, 1e-4, 0))
     # Accuracy is kept (.98 - .1) / (.2 - .1) times, and of the recall .03 / .12.
-    assert phi.largest_phi == pytest.approx(8.8 / 0.25, rel=0.01)
+    assert phi.largest_phi is not None
+    assert phi.largest_phi.value == pytest.approx(8.8 / 0.25, rel=0.01)
+    assert (phi.largest_phi.phi.attack, phi.largest_phi.phi.place.setting) == ("recall", Local(0.1))
     assert phi.largest_interval is not None
     assert phi.largest_interval.low < 35.2 < phi.largest_interval.high
 
@@ -153,7 +155,8 @@ def test_a_small_study_cannot_tell() -> None:
     found = findings(once, drawn(as_the_document_says, once, 0, 0))
     assert {finding.verdict for finding in found.findings} == {Verdict.OPEN}
     assert found.largest_interval is None
-    assert found.largest_phi == pytest.approx(35.2, rel=0.01)
+    assert found.largest_phi is not None
+    assert found.largest_phi.value == pytest.approx(35.2, rel=0.01)
 
 
 def test_what_the_study_lacks_is_open() -> None:

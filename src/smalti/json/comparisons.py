@@ -3,7 +3,7 @@
 import math
 from typing import Any, Final
 
-from smalti.studies.comparison.findings import CONFIDENCE, Finding, Findings, FoundPart, Weighed
+from smalti.studies.comparison.findings import CONFIDENCE, Finding, Findings, FoundPart, FoundPhi, Weighed
 from smalti.studies.comparison.settings import Central, Local, Original, Setting
 from smalti.studies.comparison.verdicts import Interval, Region
 
@@ -13,21 +13,16 @@ _INFINITE: Final = "INF"
 
 def findings_json(findings: Findings) -> dict[str, Any]:
     """All statements with all intervals. Infinite ends are `"INF"` and `"-INF"`."""
+    largest = findings.largest_phi
     return {
         "confidenceOfAllTogether": CONFIDENCE,
         "statements": [_finding(finding) for finding in findings.findings],
         "phi": [
-            {
-                "classes": found.phi.place.classes,
-                **_setting(found.phi.place.setting),
-                "attack": str(found.phi.attack),
-                "ofMeans": number(found.value),
-                "interval": _interval(found.interval),
-            }
+            {**_phi(found), "ofMeans": number(found.value), "interval": _interval(found.interval)}
             for found in findings.phis
         ],
         "largestPhi": {
-            "ofMeans": number(findings.largest_phi),
+            "measured": None if largest is None else {**_phi(largest), "ofMeans": number(largest.value)},
             "interval": _interval(findings.largest_interval),
         },
     }
@@ -38,6 +33,11 @@ def number(value: float | None) -> float | str | None:
     if value is None or math.isfinite(value):
         return value
     return _INFINITE if value > 0 else f"-{_INFINITE}"
+
+
+def _phi(found: FoundPhi) -> dict[str, Any]:
+    place = found.phi.place
+    return {"classes": place.classes, **_setting(place.setting), "attack": str(found.phi.attack)}
 
 
 def _setting(setting: Setting) -> dict[str, float]:

@@ -111,6 +111,7 @@ def _intervals_of_phi(compared: Compared, attack: FigureKind) -> Drawing:
             f"{classes} classes",
             tuple(by_place[Place(classes, setting)] for setting in settings),
             colour=colour,
+            offset=0.15 * (colour - (len(comparison.classes) - 1) / 2),
         )
         for colour, classes in enumerate(comparison.classes)
     ]

@@ -3,7 +3,7 @@
 from typing import Final
 
 from smalti.reports.comparison_drawings import intervals_of_phi, verdicts
-from smalti.reports.comparison_words import claimed, measured, name
+from smalti.reports.comparison_words import between, claimed, measured, name, short
 from smalti.reports.page import Paragraph, Part, Section, Table
 from smalti.studies.comparison.findings import CONFIDENCE, Finding, Findings, FoundPart, FoundPhi
 from smalti.studies.comparison.results import Compared
@@ -53,7 +53,7 @@ def finding_sections(compared: Compared, *, in_full: bool) -> tuple[Section, ...
 def _summary(findings: Findings) -> Table:
     rows = tuple(
         (
-            finding.statement.said,
+            f"{finding.statement.name}: {finding.statement.said}",
             _place(finding),
             str(finding.verdict),
             _counts(finding),
@@ -87,14 +87,26 @@ def _example(found: FoundPart) -> str:
 
 def _phis(compared: Compared, in_full: bool) -> tuple[Part, ...]:
     findings = compared.findings
-    largest = Paragraph(
-        f"The largest phi is {measured(findings.largest_phi, findings.largest_interval)}. Its limit is"
-        " infinite where some attack may be a guess: then nothing is left to divide by."
-    )
+    largest = Paragraph(_largest(findings))
     rows = tuple(_row_of_phi(found) for found in findings.phis)
     header = ("classes", "setting", "of", "phi of means, with interval")
     table = Table("All intervals together with the confidence above", header, rows)
     return (largest, *intervals_of_phi(compared), table) if in_full else (largest,)
+
+
+def _largest(findings: Findings) -> str:
+    found, interval = findings.largest_phi, findings.largest_interval
+    if found is None or found.value is None:
+        return "No phi is defined: the attack on every original is no better than a guess."
+    place = found.phi.place
+    where = f"of the {found.phi.attack} with {place.classes} classes, {name(place.setting)}"
+    maximum = f"The largest phi that was measured is {short(found.value)}, {where}."
+    if interval is None:
+        return maximum
+    return (
+        f"{maximum} The largest of all true ones is {between(interval)}; its limit is infinite where some"
+        " attack may be a guess: then nothing is left to divide by."
+    )
 
 
 def _row_of_phi(found: FoundPhi) -> tuple[str, ...]:

@@ -29,12 +29,12 @@ def between(interval: Interval) -> str:
 def claimed(region: Region) -> str:
     """Where a claim has a quantity."""
     if region.is_outside:
-        return f"below {short(region.low)} or above {short(region.high)}"
+        return f"below {region.low:g} or above {region.high:g}"
     if region.high == float("inf"):
-        return f"above {short(region.low)}"
+        return f"above {region.low:g}"
     if region.low == -float("inf"):
-        return f"below {short(region.high)}"
-    return f"{short(region.low)} to {short(region.high)}"
+        return f"below {region.high:g}"
+    return f"{region.low:g} to {region.high:g}"
 
 
 def short(value: float) -> str:

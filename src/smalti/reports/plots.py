@@ -67,6 +67,8 @@ class Ranges:
     is_dashed: bool = False
     colour: int = 0
     """Lines of one number have one colour."""
+    offset: float | None = None
+    """By how much marks that no line joins stand beside their names; None: a line joins them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,16 +196,22 @@ def _draw_ranges(axes: Any, line: Ranges) -> None:
         [point.high - point.value for _, point in drawn],
     )
     axes.errorbar(
-        [place for place, _ in drawn],
+        [place + (line.offset or 0) for place, _ in drawn],
         [point.value for _, point in drawn],
         yerr=bars,
         label=line.name,
         color=_COLOURS[line.colour % len(_COLOURS)],
-        linestyle="--" if line.is_dashed else "-",
+        linestyle=_line_style(line),
         marker="o",
         markersize=4,
         capsize=3,
     )
+
+
+def _line_style(line: Ranges) -> str:
+    if line.offset is not None:
+        return "none"
+    return "--" if line.is_dashed else "-"
 
 
 def scatter(caption: str, description: str, groups: Sequence[Line], *, x: str, y: str) -> Drawing:
