@@ -105,7 +105,7 @@ def test_infinity_has_a_name() -> None:
 
 
 def test_a_study_that_was_begun_with_other_settings(tmp_path: Path, trainings: list[int]) -> None:
-    """One with the same settings goes on (tests/studies/test_checkpoint.py, and a slow one by a process)."""
+    """One with the same settings goes on (tests/studies/test_checkpoint.py)."""
     study = tmp_path / "study"
     study.mkdir()
     Checkpoint(study / "targets.jsonl").begun(comparing.REDUCED)
