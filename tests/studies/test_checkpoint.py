@@ -99,6 +99,19 @@ def test_half_a_line_is_cut_off(tmp_path: Path, trained: list[int]) -> None:
     assert len(trained) == 2
 
 
+def test_lines_that_somebody_removed_are_measured_again(tmp_path: Path) -> None:
+    """Each with the shadow models of its own repetition: its original's."""
+    checkpoint = Checkpoint(tmp_path / "targets.jsonl")
+    whole = targets(SMALL, checkpoint=checkpoint)
+    head, *lines = checkpoint.path.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [
+        line for line, case in zip(lines, SMALL.cases, strict=True) if not isinstance(case.setting, Central)
+    ]
+    assert len(kept) == len(lines) - 4
+    checkpoint.path.write_text("".join([head, *kept]), encoding="utf-8")
+    assert targets(SMALL, checkpoint=checkpoint) == whole
+
+
 def test_targets_of_other_settings_are_refused(tmp_path: Path, trained: list[int]) -> None:
     checkpoint = Checkpoint(tmp_path / "targets.jsonl")
     targets(SMALL, checkpoint=checkpoint)
