@@ -89,8 +89,8 @@ class Findings:
     @property
     def largest_phi(self) -> FoundPhi | None:
         """The one that was measured to be the largest; None where none is defined."""
-        defined = [found for found in self.phis if found.value is not None]
-        return max(defined, key=lambda found: found.value or 0.0, default=None)
+        defined = [efficiency for efficiency in self.phis if efficiency.value is not None]
+        return max(defined, key=lambda efficiency: efficiency.value or 0.0, default=None)
 
     def number_of(self, verdict: Verdict) -> int:
         """How many statements have it."""
@@ -120,13 +120,13 @@ def _finding(repetitions: Repetitions, statement: Statement) -> Finding:
     needed = frozenset[object]().union(
         *(contrasts(condition.quantity) for part in statement.parts for condition in part.conditions)
     )
-    parts = tuple(_found(repetitions, part, _ERROR / len(needed)) for part in statement.parts)
+    parts = tuple(_weighed_part(repetitions, part, _ERROR / len(needed)) for part in statement.parts)
     return Finding(statement, parts, of_all([part.verdict for part in parts]))
 
 
-def _found(repetitions: Repetitions, part: ClaimPart, error: float) -> FoundPart:
+def _weighed_part(repetitions: Repetitions, part: ClaimPart, error: float) -> FoundPart:
     weighed = tuple(_weighed(repetitions, condition, error) for condition in part.conditions)
-    return FoundPart(part, weighed, of_needed([one.verdict for one in weighed], part.needed))
+    return FoundPart(part, weighed, of_needed([condition.verdict for condition in weighed], part.needed))
 
 
 def _weighed(repetitions: Repetitions, condition: Condition, error: float) -> Weighed:

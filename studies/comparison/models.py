@@ -121,7 +121,7 @@ def measured(
     target, *shadows = answers
     with _one_thread():
         by_test, by_unseen = (_attacker(shadows, others) for others in (Others.TEST, Others.UNSEEN))
-        found = Measured(
+        figures = Measured(
             case,
             target.test.accuracy,
             target.training.accuracy,
@@ -129,7 +129,7 @@ def measured(
             _outcomes(target.against(Others.UNSEEN), by_unseen),
             None if plain is None else _outcomes(target.against(Others.TEST), plain),
         )
-    return found, by_test
+    return figures, by_test
 
 
 def attacker_of(comparison: Comparison, case: Case) -> Attacker:

@@ -32,12 +32,14 @@ def targets(
     """
     kept = () if checkpoint is None else checkpoint.begun(comparison)
     trained(len(kept) * (1 + comparison.shadow_models))
-    found = {target.case: target for target in kept}
-    for target in _remaining(comparison, [case for case in comparison.cases if case not in found], trained):
+    by_case = {target.case: target for target in kept}
+    for target in _remaining(
+        comparison, [case for case in comparison.cases if case not in by_case], trained
+    ):
         if checkpoint is not None:
             checkpoint.keep(comparison, target)
-        found[target.case] = target
-    return tuple(found[case] for case in comparison.cases)
+        by_case[target.case] = target
+    return tuple(by_case[case] for case in comparison.cases)
 
 
 def _remaining(

@@ -18,8 +18,12 @@ def findings_json(findings: Findings) -> dict[str, Any]:
         "confidenceOfAllTogether": CONFIDENCE,
         "statements": [_finding(finding) for finding in findings.findings],
         "phi": [
-            {**_phi(found), "ofMeans": number(found.value), "interval": _interval(found.interval)}
-            for found in findings.phis
+            {
+                **_phi(efficiency),
+                "ofMeans": number(efficiency.value),
+                "interval": _interval(efficiency.interval),
+            }
+            for efficiency in findings.phis
         ],
         "largestPhi": {
             "measured": None if largest is None else {**_phi(largest), "ofMeans": number(largest.value)},
@@ -35,9 +39,9 @@ def number(value: float | None) -> float | str | None:
     return _INFINITE if value > 0 else f"-{_INFINITE}"
 
 
-def _phi(found: FoundPhi) -> dict[str, Any]:
-    place = found.phi.place
-    return {"classes": place.classes, **_setting(place.setting), "attack": str(found.phi.attack)}
+def _phi(efficiency: FoundPhi) -> dict[str, Any]:
+    place = efficiency.phi.place
+    return {"classes": place.classes, **_setting(place.setting), "attack": str(efficiency.phi.attack)}
 
 
 def _setting(setting: Setting) -> dict[str, float]:
@@ -62,12 +66,12 @@ def _finding(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _part(found: FoundPart) -> dict[str, Any]:
+def _part(weighed_part: FoundPart) -> dict[str, Any]:
     return {
-        "quantity": found.part.what,
-        "needed": found.part.needed,
-        "verdict": str(found.verdict),
-        "conditions": [_condition(weighed) for weighed in found.conditions],
+        "quantity": weighed_part.part.what,
+        "needed": weighed_part.part.needed,
+        "verdict": str(weighed_part.verdict),
+        "conditions": [_condition(weighed) for weighed in weighed_part.conditions],
     }
 
 

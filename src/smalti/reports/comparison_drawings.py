@@ -85,7 +85,7 @@ def verdicts(findings: Findings) -> Drawing:
     bars = tuple(
         Bar(
             f"{finding.statement.name}: {_SHORT[finding.verdict]}",
-            tuple(sum(one.verdict is verdict for one in finding.conditions) for verdict in words),
+            tuple(sum(weighed.verdict is verdict for weighed in finding.conditions) for verdict in words),
         )
         for finding in findings.findings
     )
@@ -104,7 +104,9 @@ def _intervals_of_phi(compared: Compared, attack: FigureKind) -> Drawing:
     comparison = compared.comparison
     settings = [setting for setting in comparison.settings if setting != Original()]
     by_place = {
-        found.phi.place: _within(found) for found in compared.findings.phis if found.phi.attack is attack
+        efficiency.phi.place: _within(efficiency)
+        for efficiency in compared.findings.phis
+        if efficiency.phi.attack is attack
     }
     lines = [
         Ranges(
@@ -124,9 +126,9 @@ def _intervals_of_phi(compared: Compared, attack: FigureKind) -> Drawing:
     return by_setting(caption, f"{said}.", lines, axes)
 
 
-def _within(found: FoundPhi) -> Range | None:
+def _within(efficiency: FoundPhi) -> Range | None:
     """Within the drawing; None for what a logarithmic axis does not have."""
-    value, interval = found.value, found.interval
+    value, interval = efficiency.value, efficiency.interval
     if value is None or not _LEAST_PHI < value < _MOST_PHI:
         return None
     if interval is None:

@@ -72,15 +72,18 @@ def _place(finding: Finding) -> str:
 
 def _counts(finding: Finding) -> str:
     conditions = finding.conditions
-    return ", ".join(str(sum(one.verdict is verdict for one in conditions)) for verdict in Verdict)
+    return ", ".join(str(sum(weighed.verdict is verdict for weighed in conditions)) for verdict in Verdict)
 
 
-def _example(found: FoundPart) -> str:
+def _example(weighed_part: FoundPart) -> str:
     """The first of the conditions that decided, with its interval."""
-    weighed = next((one for one in found.conditions if one.verdict is found.verdict), found.conditions[0])
+    weighed = next(
+        (condition for condition in weighed_part.conditions if condition.verdict is weighed_part.verdict),
+        weighed_part.conditions[0],
+    )
     condition = weighed.condition
     return (
-        f"{found.part.what}, {condition.what}: {measured(weighed.value, weighed.interval)}; claimed"
+        f"{weighed_part.part.what}, {condition.what}: {measured(weighed.value, weighed.interval)}; claimed"
         f" {claimed(condition.region)}"
     )
 
@@ -88,19 +91,19 @@ def _example(found: FoundPart) -> str:
 def _phis(compared: Compared, in_full: bool) -> tuple[Part, ...]:
     findings = compared.findings
     largest = Paragraph(_largest(findings))
-    rows = tuple(_row_of_phi(found) for found in findings.phis)
+    rows = tuple(_row_of_phi(efficiency) for efficiency in findings.phis)
     header = ("classes", "setting", "of", "phi of means, with interval")
     table = Table("All intervals together with the confidence above", header, rows)
     return (largest, *intervals_of_phi(compared), table) if in_full else (largest,)
 
 
 def _largest(findings: Findings) -> str:
-    found, interval = findings.largest_phi, findings.largest_interval
-    if found is None or found.value is None:
+    efficiency, interval = findings.largest_phi, findings.largest_interval
+    if efficiency is None or efficiency.value is None:
         return "No phi is defined: the attack on every original is no better than a guess."
-    place = found.phi.place
-    where = f"of the {found.phi.attack} with {place.classes} classes, {name(place.setting)}"
-    maximum = f"The largest phi that was measured is {short(found.value)}, {where}."
+    place = efficiency.phi.place
+    where = f"of the {efficiency.phi.attack} with {place.classes} classes, {name(place.setting)}"
+    maximum = f"The largest phi that was measured is {short(efficiency.value)}, {where}."
     if interval is None:
         return maximum
     return (
@@ -109,13 +112,13 @@ def _largest(findings: Findings) -> str:
     )
 
 
-def _row_of_phi(found: FoundPhi) -> tuple[str, ...]:
-    place = found.phi.place
+def _row_of_phi(efficiency: FoundPhi) -> tuple[str, ...]:
+    place = efficiency.phi.place
     return (
         str(place.classes),
         name(place.setting),
-        str(found.phi.attack),
-        measured(found.value, found.interval),
+        str(efficiency.phi.attack),
+        measured(efficiency.value, efficiency.interval),
     )
 
 
@@ -127,7 +130,7 @@ def _in_full(finding: Finding) -> Section:
     )
 
 
-def _table_of(found: FoundPart) -> Table:
+def _table_of(weighed_part: FoundPart) -> Table:
     rows = tuple(
         (
             weighed.condition.what,
@@ -135,11 +138,11 @@ def _table_of(found: FoundPart) -> Table:
             claimed(weighed.condition.region),
             _word(weighed.verdict),
         )
-        for weighed in found.conditions
+        for weighed in weighed_part.conditions
     )
-    part = found.part
+    part = weighed_part.part
     number = "all" if part.needed == len(part.conditions) else f"at least {part.needed}"
-    caption = f"{part.what}; {number} of {len(part.conditions)} have to be inside: {found.verdict}"
+    caption = f"{part.what}; {number} of {len(part.conditions)} have to be inside: {weighed_part.verdict}"
     return Table(caption, ("of", "measured, with interval", "claimed", "it is"), rows)
 
 
