@@ -6,6 +6,7 @@ true records: they are what an adversary wants to know of.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,6 +17,7 @@ from smalti.studies.comparison.seeded_response import SeededBits
 from smalti.studies.comparison.settings import Case, Comparison, Local
 from smalti.studies.comparison.skewed_purchases import SkewedPurchases
 from smalti.transforms.auditing.limits import Outcomes
+from smalti.transforms.auditing.mitigation import GUESS
 from smalti.transforms.learning.models import TrainedModel
 from smalti.transforms.learning.networks import Floats
 from smalti.transforms.learning.randomness import Seeded
@@ -51,6 +53,9 @@ class Measured:
     """On the true training records."""
     against_test: Outcomes
     against_unseen: Outcomes
+    unadapted: Outcomes | None = None
+    """Against test records, of the attack that shadow models without privacy make on a target with central
+    privacy; None of other targets, and where there was no such attack."""
 
     def outcomes(self, others: Others) -> Outcomes:
         """The attack's decisions, with one kind of others."""
@@ -89,13 +94,22 @@ class _Answers:
         )
 
 
-def measured(comparison: Comparison, case: Case, trained: Callable[[], None] = lambda: None) -> Measured:
+def measured(
+    comparison: Comparison,
+    case: Case,
+    trained: Callable[[], None] = lambda: None,
+    plain: Attacker | None = None,
+) -> tuple[Measured, Attacker]:
     """Train the models of a case, and attack the first of them by the others.
 
     Args:
         comparison: its sizes and its seed.
         case: one of `comparison.cases`.
         trained: called after each model.
+        plain: of the shadow models without privacy, if they are to attack this target, too.
+
+    Returns:
+        What was measured; and the attack by these shadow models that test records are held against.
 
     Raises:
         DataError: some class has no records, which `Comparison` makes unlikely.
@@ -105,11 +119,36 @@ def measured(comparison: Comparison, case: Case, trained: Callable[[], None] = l
         answers.append(_answers(comparison, case, number))
         trained()
     target, *shadows = answers
-    against_test, against_unseen = (
-        _attacked(target.against(others), [shadow.against(others) for shadow in shadows])
-        for others in (Others.TEST, Others.UNSEEN)
-    )
-    return Measured(case, target.test.accuracy, target.training.accuracy, against_test, against_unseen)
+    with _one_thread():
+        by_test, by_unseen = (_attacker(shadows, others) for others in (Others.TEST, Others.UNSEEN))
+        figures = Measured(
+            case,
+            target.test.accuracy,
+            target.training.accuracy,
+            _outcomes(target.against(Others.TEST), by_test),
+            _outcomes(target.against(Others.UNSEEN), by_unseen),
+            None if plain is None else _outcomes(target.against(Others.TEST), plain),
+        )
+    return figures, by_test
+
+
+def attacker_of(comparison: Comparison, case: Case) -> Attacker:
+    """The attack of a case that test records are held against, made anew: the target is not trained."""
+    numbers = range(1, 1 + comparison.shadow_models)
+    shadows = [_answers(comparison, case, number) for number in numbers]
+    with _one_thread():
+        return _attacker(shadows, Others.TEST)
+
+
+def precision(outcomes: Outcomes) -> float:
+    """The plain precision; 0.5 where nobody was called a member."""
+    value = outcomes.plain_precision
+    return GUESS if value is None else value
+
+
+def recall(outcomes: Outcomes) -> float:
+    """The plain recall."""
+    return outcomes.true_positives / outcomes.members
 
 
 def _answers(comparison: Comparison, case: Case, number: int) -> _Answers:
@@ -135,21 +174,25 @@ def _trained(
     return train(architecture, hyperparameters, features, labels, everybody, Seeded(seed))[0]
 
 
-def _attacked(target: ShadowAnswers, shadows: list[ShadowAnswers]) -> Outcomes:
-    """Take for members whom the attack model of their true class takes for one."""
+def _one_thread() -> AbstractContextManager[object]:
+    """So small fits take 3.5 ms with one thread, and 50 ms with two that wait for each other."""
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 (an extra)
 
-    # So small fits take 3.5 ms with one thread, and 50 ms with two that wait for each other.
-    with threadpool_limits(1):
-        scores = _attacker(shadows).membership(target.confidences[0], target.labels)
+    limits: AbstractContextManager[object] = threadpool_limits(1)
+    return limits
+
+
+def _outcomes(target: ShadowAnswers, attacker: Attacker) -> Outcomes:
+    """Take for members whom the attack model of their true class takes for one."""
+    scores = attacker.membership(target.confidences[0], target.labels)
     return Outcomes.at(Scored(scores, target.members[0]).split(), DECISION)
 
 
-def _attacker(shadows: list[ShadowAnswers]) -> Attacker:
+def _attacker(shadows: list[_Answers], others: Others) -> Attacker:
     """An attack model for each class, of what all shadow models say of their own records."""
-    generators = [AttackTrainSetGenerator(answers, seed=0) for answers in shadows]
+    generators = [AttackTrainSetGenerator(answers.against(others), seed=0) for answers in shadows]
     models = []
-    for label in range(shadows[0].classes):
+    for label in range(shadows[0].training.confidences.shape[1]):
         parts = [generator.of_class(label) for generator in generators]
         joined = AttackSet(
             np.concatenate([part.confidences for part in parts]),

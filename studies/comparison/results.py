@@ -3,9 +3,12 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Self, TypeAlias
+from typing import Self, TypeAlias
 
-from smalti.studies.comparison.models import Measured, Others, measured
+from smalti.studies.comparison.checkpoint import Checkpoint
+from smalti.studies.comparison.findings import Findings, findings
+from smalti.studies.comparison.models import Measured, Others, precision, recall
+from smalti.studies.comparison.running import targets
 from smalti.studies.comparison.settings import (
     NOISE_IN_TRAINING,
     Comparison,
@@ -13,11 +16,9 @@ from smalti.studies.comparison.settings import (
     Setting,
 )
 from smalti.studies.comparison.skewed_purchases import SkewedPurchases
-from smalti.transforms.auditing.mitigation import GUESS, Standing, mitigation_efficiency
+from smalti.transforms.auditing.mitigation import Standing, mitigation_efficiency
 
 _Figure: TypeAlias = Callable[[Measured, Others], float]
-_ANY: Final = 0.95
-"""A confidence, of limits that are not used here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +104,27 @@ class Compared:
     """By classes, then in the order of `Comparison.settings`."""
     skews: tuple[Skew, ...]
     """By classes, then by entropy difference, falling."""
+    findings: Findings
+    """What the results say of the document's statements."""
 
 
-def compare(comparison: Comparison, trained: Callable[[], None] = lambda: None) -> Compared:
+def compare(
+    comparison: Comparison,
+    trained: Callable[[int], None] = lambda models: None,
+    checkpoint: Checkpoint | None = None,
+) -> Compared:
     """Train and attack all models.
 
     Args:
         comparison: what is compared, and how large.
-        trained: called after each model, of which there are `comparison.models`.
+        trained: called with a number of models, of all `comparison.models`, as they are trained.
+        checkpoint: where the measured targets are kept, so that a comparison which ended early goes on.
 
     Raises:
-        BackendError: the extra `audit` is not installed.
+        UsageError: the checkpoint is of other settings.
+        BackendError: the extra `audit` is not installed; the disk of the checkpoint.
     """
-    return summary(comparison, [measured(comparison, case, trained) for case in comparison.cases])
+    return summary(comparison, targets(comparison, trained, checkpoint))
 
 
 def summary(comparison: Comparison, measured: Sequence[Measured]) -> Compared:
@@ -135,20 +144,17 @@ def summary(comparison: Comparison, measured: Sequence[Measured]) -> Compared:
         plain = [target for target in own if target.case.setting == Original()]
         for noise in sorted({NOISE_IN_TRAINING, *comparison.noises}):
             skews.append(_skew([target for target in plain if target.case.noise_in_training == noise]))
-    return Compared(comparison, tuple(rows), tuple(skews))
+    return Compared(comparison, tuple(rows), tuple(skews), findings(comparison, measured))
 
 
 def precision_of(target: Measured, others: Others) -> float:
     """The plain precision; 0.5 where nobody was called a member."""
-    precision = target.outcomes(others).precision(_ANY).value
-    return GUESS if precision is None else precision
+    return precision(target.outcomes(others))
 
 
 def recall_of(target: Measured, others: Others) -> float:
     """The plain recall."""
-    recall = target.outcomes(others).recall(_ANY).value
-    assert recall is not None  # noqa: S101 (there are members)
-    return recall
+    return recall(target.outcomes(others))
 
 
 def _row(original: Sequence[Measured], own: Sequence[Measured]) -> Row:

@@ -127,12 +127,12 @@ class Comparison:
 
     @property
     def cases(self) -> tuple[Case, ...]:
-        """All targets, in an order in which few things change from one to the next."""
+        """All targets; those of one number of classes and one repetition together, the original first."""
         return tuple(
             Case(classes, noise, setting, repetition)
             for classes in self.classes
-            for noise, setting in self.cases_of_classes
             for repetition in range(self.repetitions)
+            for noise, setting in self.cases_of_classes
         )
 
     @property

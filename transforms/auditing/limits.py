@@ -115,6 +115,12 @@ class Outcomes:
         false_positives = int((scores.non_members >= threshold).sum())
         return cls(true_positives, scores.members.size, false_positives, scores.non_members.size)
 
+    @property
+    def plain_precision(self) -> float | None:
+        """The precision without limits; None where nobody was called a member."""
+        rates = self.true_positives / self.members, self.false_positives / self.non_members
+        return rates[0] / sum(rates) if any(rates) else None
+
     def recall(self, confidence: float) -> Figure:
         """The true positive rate: the share of members that are found."""
         return share(self.true_positives, self.members, confidence)
@@ -133,10 +139,10 @@ class Outcomes:
         recall, false_rate = (
             figure(of_two(confidence)) for figure in (self.recall, self.false_positive_rate)
         )
-        rates = self.true_positives / self.members, self.false_positives / self.non_members
-        value = rates[0] / sum(rates) if any(rates) else None
         upper = recall.upper / (recall.upper + false_rate.lower)
-        return Figure(value, recall.lower / (recall.lower + false_rate.upper), upper, confidence)
+        return Figure(
+            self.plain_precision, recall.lower / (recall.lower + false_rate.upper), upper, confidence
+        )
 
     def advantage(self, confidence: float) -> Figure:
         """The true positive rate minus the false positive rate of this one decision; from -1 to 1."""

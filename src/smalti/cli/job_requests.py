@@ -27,7 +27,9 @@ _PLACES = {
     "data", "agreement", "signature", "description", "population", "earlier_data", "query", "out",
     "page", "report", "files", "dataset", "vocabularies", "model", "members", "others", "html", "samples",
 }  # fmt: skip
-_SHOWING = {"shown_as", "verbose", "dry_run", "begins", "workspace", "events", "command"}
+_SHOWING = {
+    "shown_as", "verbose", "dry_run", "only_estimates", "begins", "workspace", "events", "command",
+}  # fmt: skip
 """What commands take and jobs do not, by their parameters: a job has its own log and its own folder, and
 runs no program of whoever submits it."""
 _RENAMED = {"bindings": "data", "bound": "bind", "settings": "conf"}

@@ -3,10 +3,12 @@
 from typing import Final
 
 from smalti.reports.comparison_drawings import accuracies, attacks, skew
+from smalti.reports.comparison_findings import finding_sections, in_short
+from smalti.reports.comparison_words import name
 from smalti.reports.page import Page, Paragraph, Part, Section, Table
 from smalti.studies.comparison.models import Others
 from smalti.studies.comparison.results import Compared, Efficiency, Spread
-from smalti.studies.comparison.settings import HIDDEN, Central, Comparison, Local, Original, Setting
+from smalti.studies.comparison.settings import HIDDEN, Central, Comparison, Local, Original
 from smalti.studies.comparison.skewed_purchases import FEATURES
 
 _LEAD: Final = (
@@ -40,19 +42,21 @@ _LIMITS: Final = (
 )
 
 
-def page(compared: Compared, *, with_drawings: bool) -> Page:
+def page(compared: Compared, *, in_full: bool) -> Page:
     """The report.
 
     Args:
         compared: what was found.
-        with_drawings: whether figures are drawn; they need the extra `audit`.
+        in_full: with drawings, which need the extra `audit`, and with every interval of every statement.
     """
-    comparison = compared.comparison
+    comparison, with_drawings = compared.comparison, in_full
     return Page(
         "Central and local differential privacy, compared by membership inference",
-        _LEAD,
+        f"{_LEAD} {in_short(compared.findings)}",
         (
-            Section("The study", (_facts(comparison), _epsilons(comparison), Paragraph(_SPREAD))),
+            Section("The study", (_facts(comparison), _epsilons(comparison))),
+            *finding_sections(compared, in_full=in_full),
+            Section("How to read the figures below", (Paragraph(_SPREAD),)),
             _accuracies(compared, with_drawings),
             *(_section(compared, others, with_drawings) for others in (Others.TEST, Others.UNSEEN)),
             Section("How much the skew matters, without privacy", _skews(compared, with_drawings)),
@@ -97,17 +101,6 @@ def _epsilons(comparison: Comparison) -> Table:
         " by loss distributions, which is tighter; local for all bits together"
     )
     return Table(caption, ("setting", "of", "epsilon of a record"), tuple(rows))
-
-
-def name(setting: Setting) -> str:
-    """A setting, in few words."""
-    match setting:
-        case Original():
-            return "original"
-        case Central(noise_multiplier=z):
-            return f"central, z {z:g}"
-        case Local(epsilon=epsilon):
-            return f"local, epsilon {epsilon:g} per bit"
 
 
 def _section(compared: Compared, others: Others, with_drawings: bool) -> Section:

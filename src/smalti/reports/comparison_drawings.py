@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
 from smalti.reports.page import Drawing
-from smalti.reports.plots import Line, Range, Ranges, SettingAxes, by_setting, scatter
+from smalti.reports.plots import Bar, Line, Range, Ranges, SettingAxes, by_setting, scatter, shares
+from smalti.studies.comparison.findings import Findings, FoundPhi
 from smalti.studies.comparison.models import Others
+from smalti.studies.comparison.quantities import FigureKind, Place
 from smalti.studies.comparison.results import (
     Attacked,
     Compared,
@@ -17,12 +19,16 @@ from smalti.studies.comparison.results import (
     Spread,
 )
 from smalti.studies.comparison.settings import Central, Comparison, Local, Original, Setting
+from smalti.studies.comparison.verdicts import Verdict
 from smalti.transforms.auditing.mitigation import GUESS
 
 _DEVIATIONS: Final = "bars are standard deviations over repetitions"
 _ENDS: Final = (
     "bars join the lowest and the highest repetition; what is infinite, 0 or undefined is left out"
 )
+_LEAST_PHI: Final = 0.01
+_MOST_PHI: Final = 1000.0
+_SHORT: Final = {Verdict.HOLDS: "holds", Verdict.FAILS: "does not hold", Verdict.OPEN: "cannot tell"}
 _Kind: TypeAlias = type[Central] | type[Local]
 _Item = TypeVar("_Item")
 
@@ -71,6 +77,73 @@ def _kinds(compared: Compared) -> list[_Kind]:
     kinds: tuple[_Kind, ...] = (Central, Local)
     settings = compared.comparison.settings
     return [kind for kind in kinds if any(isinstance(setting, kind) for setting in settings)]
+
+
+def verdicts(findings: Findings) -> Drawing:
+    """How many conditions of each statement are inside, open and outside."""
+    words = {Verdict.HOLDS: "inside", Verdict.OPEN: "open", Verdict.FAILS: "outside"}
+    bars = tuple(
+        Bar(
+            f"{finding.statement.name}: {_SHORT[finding.verdict]}",
+            tuple(sum(weighed.verdict is verdict for weighed in finding.conditions) for verdict in words),
+        )
+        for finding in findings.findings
+    )
+    said = "the share of the conditions of each statement whose intervals are inside of what is claimed"
+    return shares(f"{said}, outside of it, or neither", f"{said}.", bars, tuple(words.values()))
+
+
+def intervals_of_phi(compared: Compared) -> tuple[Drawing, ...]:
+    """Mitigation efficiencies with their intervals, by precision and by recall (figures 4.5d and 4.6d)."""
+    return tuple(
+        _intervals_of_phi(compared, attack) for attack in (FigureKind.PRECISION, FigureKind.RECALL)
+    )
+
+
+def _intervals_of_phi(compared: Compared, attack: FigureKind) -> Drawing:
+    comparison = compared.comparison
+    settings = [setting for setting in comparison.settings if setting != Original()]
+    by_place = {
+        efficiency.phi.place: _within(efficiency)
+        for efficiency in compared.findings.phis
+        if efficiency.phi.attack is attack
+    }
+    lines = [
+        Ranges(
+            f"{classes} classes",
+            tuple(by_place[Place(classes, setting)] for setting in settings),
+            colour=colour,
+            offset=0.15 * (colour - (len(comparison.classes) - 1) / 2),
+        )
+        for colour, classes in enumerate(comparison.classes)
+    ]
+    labels = tuple(_letter(setting) for setting in settings)
+    axes = SettingAxes(labels, "z of central, e of local", f"phi of the {attack}", 1.0, is_logarithmic=True)
+    said = f"phi of the {attack}, with intervals that hold together"
+    caption = (
+        f"{said}; cut off at {_LEAST_PHI:g} and {_MOST_PHI:g}; what is 0, infinite or undefined is left out"
+    )
+    return by_setting(caption, f"{said}.", lines, axes)
+
+
+def _within(efficiency: FoundPhi) -> Range | None:
+    """Within the drawing; None for what a logarithmic axis does not have."""
+    value, interval = efficiency.value, efficiency.interval
+    if value is None or not _LEAST_PHI < value < _MOST_PHI:
+        return None
+    if interval is None:
+        return Range(value, value, value)
+    return Range(value, *(min(_MOST_PHI, max(_LEAST_PHI, end)) for end in (interval.low, interval.high)))
+
+
+def _letter(setting: Setting) -> str:
+    match setting:
+        case Central(noise_multiplier=noise):
+            return f"z {noise:g}"
+        case Local(epsilon=epsilon):
+            return f"e {epsilon:g}"
+        case Original():
+            return "original"
 
 
 def skew(compared: Compared) -> Drawing:

@@ -24,6 +24,7 @@ _RATES: Final = tuple(10 ** (power / 20) for power in range(-80, 0))
 """Between which a line on logarithmic axes looks straight."""
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's, which people with colour vision deficiencies can tell apart."""
+_OF_PARTS: Final = (_COLOURS[0], "#cccccc", _COLOURS[1])
 _MARKS: Final = "osD^vP*X"
 _MARKED: Final = tuple(digit * 10.0**power for power in range(-4, 5) for digit in (1, 2, 5))
 """On a logarithmic axis of ratios, which may have no power of ten."""
@@ -66,6 +67,8 @@ class Ranges:
     is_dashed: bool = False
     colour: int = 0
     """Lines of one number have one colour."""
+    offset: float | None = None
+    """By how much marks that no line joins stand beside their names; None: a line joins them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,15 @@ class SettingAxes:
     """Where a dotted line is drawn, if anywhere."""
     is_logarithmic: bool = False
     """Whether the vertical axis is; otherwise it goes from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One named bar of parts."""
+
+    name: str
+    counts: tuple[int, ...]
+    """Of each part; not all are 0."""
 
 
 def rates(caption: str, description: str, lines: Sequence[Line]) -> Drawing:
@@ -185,16 +197,22 @@ def _draw_ranges(axes: Any, line: Ranges) -> None:
         [point.high - point.value for _, point in drawn],
     )
     axes.errorbar(
-        [place for place, _ in drawn],
+        [place + (line.offset or 0) for place, _ in drawn],
         [point.value for _, point in drawn],
         yerr=bars,
         label=line.name,
         color=_COLOURS[line.colour % len(_COLOURS)],
-        linestyle="--" if line.is_dashed else "-",
+        linestyle=_line_style(line),
         marker="o",
         markersize=4,
         capsize=3,
     )
+
+
+def _line_style(line: Ranges) -> str:
+    if line.offset is not None:
+        return "none"
+    return "--" if line.is_dashed else "-"
 
 
 def scatter(caption: str, description: str, groups: Sequence[Line], *, x: str, y: str) -> Drawing:
@@ -214,6 +232,30 @@ def scatter(caption: str, description: str, groups: Sequence[Line], *, x: str, y
             axes.plot(across, up, marker=mark, linestyle="none", label=group.name, color=colour)
         axes.axhline(0.5, color="#999999", linestyle=":")
         axes.set(xlabel=x, ylabel=y, xlim=(0, 1.03), ylim=(0, 1.03))
+        _legend(figure)
+        return Drawing(caption, description, _svg(figure))
+
+
+def shares(caption: str, description: str, bars: Sequence[Bar], parts: tuple[str, ...]) -> Drawing:
+    """Level bars of one length, one below the other, each with its parts.
+
+    Args:
+        caption: below it.
+        description: in words.
+        bars: from the top; as many counts in each as there are parts.
+        parts: their names; the middle one of three is grey.
+    """
+    with _style():
+        figure, axes = _figure()
+        figure.set_size_inches(_SIZE[0], max(_SIZE[1], 0.3 * len(bars) + 1))
+        begun = [0.0] * len(bars)
+        for part, (word, colour) in enumerate(zip(parts, _OF_PARTS, strict=True)):
+            wide = [bar.counts[part] / sum(bar.counts) for bar in bars]
+            axes.barh(range(len(bars)), wide, left=begun, label=word, color=colour)
+            begun = [start + share for start, share in zip(begun, wide, strict=True)]
+        axes.set_yticks(range(len(bars)), [bar.name for bar in bars])
+        axes.invert_yaxis()
+        axes.set(xlabel="share", xlim=(0, 1))
         _legend(figure)
         return Drawing(caption, description, _svg(figure))
 
