@@ -91,9 +91,9 @@ def _may_describe(registry: Registry, target: IRI, submitter: IRI) -> bool:
 
 
 def _made_from_these(registry: Registry, source: Source, contents: Contents) -> list[TargetVersion]:
-    """The versions that were made from these very files, oldest first; not those that had them as population.
+    """The versions that were made from these very files, oldest first.
 
-    What is recorded of a version's input is about the first one.
+    Those that had them as population are none: a version's plan is about its first input.
     """
     versions = made_from(registry, source.target, contents)
     return [version for version in versions if version.inputs[0].iri == source.target]
