@@ -37,7 +37,7 @@ def attainable(problem: Problem, sensitive: Sequence[str]) -> tuple[str, ...]:
 def _of_columns(problem: Problem, sensitive: Sequence[str], respondents: int) -> Iterator[str]:
     for place, (name, column) in enumerate(zip(sensitive, problem.sensitive, strict=True)):
         yield f"{name}: l = {_most_matched(column, respondents)}"
-        if problem.references:
+        if problem.references and respondents:  # of nobody, such as an empty sample, there are no shares
             shares = ValueScale(problem.references[place]).shares_of_table
             present = shares[shares > 0]
             entropy = float(np.exp(-(present * np.log(present)).sum()))

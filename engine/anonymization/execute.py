@@ -198,13 +198,14 @@ def cannot_be_met(plan: Plan, problem: Problem) -> GuaranteeError:
     if plan.read.population is not None:
         expected = "a target and a population table of which this holds as wholes"
     at = "at the levels of the earlier release"
+    rate = "" if plan.sampling_rate is None else "a larger `smalti:samplingRate` or "
     refusal = GuaranteeError(
         plan.read.target,
         f"the data cannot meet {rule}, {at if fixed else 'even with everything in one class'}",
         expected,
         "wait for more people, or leave out --recoding-of"
         if fixed
-        else f"{OWNER_CAN} bind more data or offer a policy with lower bounds",
+        else f"{OWNER_CAN} bind more data or offer a policy with {rate}lower bounds",
     )
     refusal.attainable = attainable(problem, plan.apply.transform.sensitive)
     return refusal

@@ -4,6 +4,8 @@ Who binds data decides what its columns are called and who its respondents are, 
 right (semantics of authority). Parties are asserted by the caller and trusted, here as everywhere.
 """
 
+import hashlib
+
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.input_facts import takes_alike
 from smalti.engine.plan.recorded import plan_from_json
@@ -11,6 +13,7 @@ from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.registry.kept_secret import load_secret
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.description import Description, Source
+from smalti.engine.tables.description_content import description_content
 from smalti.engine.tables.reading import Contents
 from smalti.engine.tables.secret import hmac_digest
 from smalti.errors import UsageError
@@ -18,6 +21,8 @@ from smalti.vocab.terms import IRI
 
 INPUT_DIGEST = "input"
 """The purpose of the keyed digests of inputs (`secret.hmac_digest`)."""
+DESCRIPTION_DIGEST = "description"
+"""The purpose of those of what describes them."""
 
 
 def input_hmac(registry: Registry, digest: str) -> str:
@@ -29,6 +34,80 @@ def input_hmac(registry: Registry, digest: str) -> str:
     """
     secret = load_secret(registry.path)
     return hmac_digest(secret, INPUT_DIGEST, bytes.fromhex(digest.removeprefix("sha256:")))
+
+
+def described_input(registry: Registry, source: Source, contents: Contents) -> str:
+    """The keyed digest under which a registry knows what describes a source.
+
+    Args:
+        registry: whose secret is used; it is made when there is none.
+        source: the files, with their description.
+        contents: of the files.
+    """
+    digest = hashlib.sha256(description_content(source, contents)).digest()
+    return hmac_digest(load_secret(registry.path), DESCRIPTION_DIGEST, digest)
+
+
+def check_described_alike(registry: Registry, source: Source, contents: Contents, submitter: IRI) -> None:
+    """Refuse a stranger's description of a target that is not an owner's of the same files.
+
+    Every run calls this before it compiles anything, so that no refusal of a compiler tells what another
+    description would make of the data. Versions of an earlier smalti say nothing of descriptions: where
+    there are no others, `check_binding` alone compares what a plan takes columns for.
+
+    Args:
+        registry: has the registered outputs and inputs.
+        source: the target, as it is bound.
+        contents: of its files.
+        submitter: who binds it.
+
+    Raises:
+        UsageError: the target is registered, and a party that does not own it describes it otherwise.
+    """
+    if not registry.exists or _may_describe(registry, source.target, submitter):
+        return
+    if registry.outputs.of(source.target):
+        # An output's columns and respondents are on record: only an owner may describe them again.
+        if source.description != Description():
+            raise _otherwise_bound(source, submitter)
+        return
+    versions = _made_from_these(registry, source, contents)
+    if not versions:
+        raise _otherwise_bound(source, submitter)
+    described = {version.input_description for version in versions} - {None}
+    if described and described_input(registry, source, contents) not in described:
+        raise UsageError(
+            source.description.source or source.path.name,
+            f"{submitter} does not own `{source.target}`, and describes its data otherwise than an owner"
+            " did, whose word it is what data means",
+            "the description that an owner bound to it before, or none where there was none",
+            "put the owner's description beside the data as it is, or let an owner bind it (--owner)",
+        )
+
+
+def _may_describe(registry: Registry, target: IRI, submitter: IRI) -> bool:
+    ownership = registry.ownership
+    return not ownership.is_known(target) or submitter in ownership.full(target)
+
+
+def _made_from_these(registry: Registry, source: Source, contents: Contents) -> list[TargetVersion]:
+    """The versions that were made from these very files, oldest first.
+
+    Those that had them as population are none: a version's plan is about its first input.
+    """
+    versions = made_from(registry, source.target, contents)
+    return [version for version in versions if version.inputs[0].iri == source.target]
+
+
+def _otherwise_bound(source: Source, submitter: IRI) -> UsageError:
+    return UsageError(
+        source.path.name,
+        f"{submitter} does not own `{source.target}`, and must not bind other data to it, or take its"
+        " columns for others than in an owner's run",
+        "the data and the description that an owner bound to it before",
+        "let an owner bind it (--owner), or use the data that an owner ran it on; where a description"
+        " declares every datatype, all policies take its columns for the same",
+    )
 
 
 def check_binding(
@@ -52,18 +131,10 @@ def check_binding(
     if not registry.exists:
         return
     check_named_alike(registry, source, contents, submitter)
-    ownership = registry.ownership
-    if not ownership.is_known(source.target) or submitter in ownership.full(source.target):
+    if _may_describe(registry, source.target, submitter):
         return
     if not _is_bound_as_before(registry, source, contents, plan):
-        raise UsageError(
-            source.path.name,
-            f"{submitter} does not own `{source.target}`, and must not bind other data to it, or take its"
-            " columns for others than in an owner's run",
-            "the data and the description that an owner bound to it before",
-            "let an owner bind it (--owner), or use the data that an owner ran it on; where a description"
-            " declares every datatype, all policies take its columns for the same",
-        )
+        raise _otherwise_bound(source, submitter)
 
 
 def check_named_alike(registry: Registry, source: Source, contents: Contents, submitter: IRI) -> None:
@@ -143,9 +214,8 @@ def _refuse_relabelled_input(registry: Registry, source: Source, alike: set[IRI]
 
 def _is_bound_as_before(registry: Registry, source: Source, contents: Contents, plan: AnyPlan) -> bool:
     if registry.outputs.of(source.target):
-        # An output's columns and respondents are on record: only an owner may describe them again.
         return source.description == Description()
-    previous = made_from(registry, source.target, contents)
+    previous = _made_from_these(registry, source, contents)
     plans = [plan_from_json(version.plan) for version in previous]
     # What was once said of respondents, and corrected since, counts no more.
     said = plans and plans[-1].read.respondent == plan.read.respondent

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.binding import check_described_alike
 from smalti.engine.binding.bound_population import BoundPopulation
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.kept_recoding import KeptRecoding
@@ -117,10 +118,13 @@ def look_up_input(
     Raises:
         DeclaresMoreError: the description declares columns that the decision did not know of.
         UsageError: the target is an output, and this is no version of it; or the request says who
-            respondents are, and who submits it may not.
+            respondents are, and who submits it may not; or who submits it describes another party's data
+            otherwise than an owner did (`check_described_alike`).
     """
     versions = registry.outputs.of(source.target)
     version = _version_of(source, table, versions) if versions else None
+    if request.party is not None:
+        check_described_alike(registry, source, table.contents, request.submitter)
     if version is not None and not version.holds_records:
         raise PlanError(
             str(source.target),

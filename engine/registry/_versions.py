@@ -57,6 +57,7 @@ class _Details:
     tables: tuple[OutputTable, ...] = ()
     whole: IRI | None = None
     holds_records: bool = True
+    input_description: str | None = None
 
 
 def check_record(connection: Connection, facts: Facts, record: NewVersion) -> None:
@@ -278,6 +279,7 @@ def _insert(connection: Connection, intent: Intent) -> TargetVersion:
         tables=record.tables,
         whole=record.whole,
         holds_records=record.holds_records,
+        input_description=record.input_description,
     )
     values = {name: getattr(record, name) for name in _PLAIN}
     added = insert(db.versions).values(
@@ -345,6 +347,7 @@ def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersi
         respondent=details.respondent,
         input_table=details.input_table,
         population_table=details.population_table,
+        input_description=details.input_description,
         tables=details.tables,
         whole=details.whole,
         holds_records=details.holds_records,

@@ -177,6 +177,9 @@ class VersionFacts:
     earlier smalti."""
     population_table: DescribedColumns | None = None
     """The same of the population table; None: there was none, or it was recorded by an earlier smalti."""
+    input_description: str | None = None
+    """The keyed digest of what described the input, where one who owns it bound it (`described_input`);
+    None: somebody else bound it, or it was recorded by an earlier smalti."""
     tables: tuple[OutputTable, ...] = ()
     """Where the output has several; each has a version of its own, which is recorded with this one."""
     whole: IRI | None = None

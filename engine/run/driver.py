@@ -14,6 +14,7 @@ from typing import Final
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.binding import described_input
 from smalti.engine.binding.capability import Capability, Compiled, E, P, Produced, Production
 from smalti.engine.binding.known_respondents import with_respondents
 from smalti.engine.binding.mixed_cells import notices_of_mixed_cells
@@ -210,6 +211,9 @@ def _recorded(
         produced.tables,
     )
     record = replace(record, holds_records=produced.holds_records)
+    if under.binds_as_owner:
+        described = described_input(registry, compiled.source, compiled.contents)
+        record = replace(record, input_description=described)
     if combined is not None:
         record = replace(
             record,

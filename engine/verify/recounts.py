@@ -30,8 +30,8 @@ class RecountedRespondents(Recount):
     name: ClassVar[str] = RESPONDENTS
 
     def problem_of_respondents(self, least: int) -> str | None:
-        few = least < int(self.requirement.parameters[0])
-        return "an equivalence class has too few respondents" if few else None
+        k = int(self.requirement.parameters[0])
+        return f"an equivalence class has too few respondents (k = {k})" if least < k else None
 
 
 class RecountedSharedValue(Recount):
@@ -57,8 +57,9 @@ class RecountedValues(Recount):
     name: ClassVar[str] = DISTINCT_VALUES
 
     def problem_of_column(self, diversity: Diversity, column: str) -> str | None:
-        few = diversity.least_values < int(self.requirement.parameters[0])
-        return f"a class has too few values of `{column}` for its respondents" if few else None
+        least = int(self.requirement.parameters[0])
+        few = f"a class has too few values of `{column}` for its respondents (l = {least})"
+        return few if diversity.least_values < least else None
 
 
 class RecountedPopulation(Recount):

@@ -1,6 +1,7 @@
 """Attacks that once worked: on what a value, a column, a target or a purpose is."""
 
 import json
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from shell import (
 import smalti
 from smalti.engine.anonymization import capability as anonymizing
 from smalti.engine.registry.registry import Registry
+from smalti.engine.run import driver
 from smalti.engine.tables.secret import hmac_digest
 from smalti.errors import DataError, GuaranteeError, PlanError, PolicyError, UsageError
 from smalti.policy.read.parse import parse
@@ -223,8 +225,118 @@ def test_whoever_asks_leaves_a_description_as_it_was(tmp_path: Path, is_owners: 
         data.with_name("people.csv-metadata.json").unlink()
     else:
         describe(data, HEADER, None, {"age": "string"})
-    with pytest.raises(UsageError, match="must not bind other data to it"):
+    with pytest.raises(UsageError, match="describes its data otherwise than an owner did"):
         run(second, data, "second", owner=None)
+
+
+# --- What data means is the owner's word
+
+DESCRIBED = {
+    "who": {},
+    "age": {"datatype": {"base": "integer", "minimum": 0, "maximum": 120}, "null": "-", "s:unit": 1},
+    "city": {
+        "datatype": "string",
+        "csvw-eo:keyValues": ["Rome", "Oslo", "Bern"],
+        "s:hierarchy": {"rule": "ordered", "values": ["Rome", "Oslo", "Bern"], "fanOut": [3]},
+    },
+    "illness": {"datatype": "string"},
+}
+"""What an owner says of columns."""
+OTHERWISE: dict[str, tuple[str, dict[str, Any]]] = {
+    "a least value that is nearer": (
+        "age",
+        {"datatype": {"base": "integer", "minimum": 20, "maximum": 120}},
+    ),
+    "no bounds": ("age", {"datatype": "integer"}),
+    "bounds of the data": ("age", {"s:derivedFromData": True}),
+    "a text that the data has not": ("age", {"null": ["-", "?"]}),
+    "a value in each row": ("age", {"required": True}),
+    "fewer public values": ("city", {"csvw-eo:keyValues": ["Rome", "Oslo"]}),
+    "another order": (
+        "city",
+        {"s:hierarchy": {"rule": "ordered", "values": ["Oslo", "Rome", "Bern"], "fanOut": [3]}},
+    ),
+    "a description of less": ("city", {"s:hierarchy": None, "csvw-eo:keyValues": None}),
+}
+"""Words of a column that a stranger states otherwise; None: left out."""
+
+
+def describes(data: Path, otherwise: dict[str, dict[str, Any]] | None = None, **of_table: Any) -> None:
+    """The owner's description beside the data, or another one."""
+    columns = [
+        {"name": name}
+        | {
+            key: value
+            for key, value in (words | (otherwise or {}).get(name, {})).items()
+            if value is not None
+        }
+        for name, words in DESCRIBED.items()
+    ]
+    schema = {"columns": columns}
+    document = {
+        "@context": "http://www.w3.org/ns/csvw",
+        "url": data.name,
+        "tableSchema": schema,
+        **of_table,
+    }
+    data.with_name(f"{data.name}-metadata.json").write_text(json.dumps(document))
+
+
+def test_a_stranger_says_nothing_else_of_the_owners_data(tmp_path: Path) -> None:
+    policy, data = small_policy(tmp_path), small_table(tmp_path, small_rows(24))
+    describes(data)
+    assert run(policy, data, "first").version is not None
+    asked: dict[str, Any] = {
+        "data": {CUSTOMER: data}, "party": USER, "purpose": "marketing",
+        "registry": tmp_path / "smalti.sqlite",
+    }  # fmt: skip
+    accepted = []
+    for words, (column, otherwise) in OTHERWISE.items():
+        describes(data, {column: otherwise})
+        with suppress(UsageError):
+            smalti.plan(policy, **asked)
+            accepted.append(words)
+    for of_table in ({"dialect": {"trim": True}}, {"csvw-eo:bounds.maxContributions": 9}):
+        describes(data, **of_table)
+        with suppress(UsageError):
+            smalti.plan(policy, **asked)
+            accepted.append(str(of_table))
+    assert accepted == []
+    describes(data, {"age": {"titles": "Age", "null": ["-", ""]}}, **{"dc:title": "People"})
+    assert run(policy, data, "again", owner=None).version is not None
+
+
+def test_no_refusal_tells_what_another_description_makes_of_the_data(tmp_path: Path) -> None:
+    """Whether a column has a value in each row would be told by the compiler."""
+    rows = [
+        [who, age if n else "", city, illness] for n, (who, age, city, illness) in enumerate(small_rows())
+    ]
+    policy, data = small_policy(tmp_path), small_table(tmp_path, rows)
+    describes(data)
+    assert run(policy, data, "first").version is not None
+    for otherwise in ({"required": True}, {"required": True, "null": ["-", "25"]}):
+        describes(data, {"age": otherwise})
+        with pytest.raises(UsageError, match="does not own") as refused:
+            run(policy, data, "again", owner=None)
+        assert "record" not in str(refused.value)
+
+
+def test_versions_of_an_earlier_smalti_say_nothing_of_descriptions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy, data = small_policy(tmp_path), small_table(tmp_path, small_rows(24))
+    describes(data)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(driver, "described_input", lambda *_: None)
+        assert run(policy, data, "first").version is not None
+    describes(data, {"age": {"s:unit": 50}})
+    assert run(policy, data, "second", owner=None).version is not None
+    describes(data)
+    assert run(policy, data, "third").version is not None  # the owner's word, from now on
+    assert run(policy, data, "fourth", owner=None).version is not None
+    describes(data, {"age": {"s:unit": 50}})
+    with pytest.raises(UsageError, match="describes its data otherwise"):
+        run(policy, data, "fifth", owner=None)
 
 
 # --- An output is the one that was registered

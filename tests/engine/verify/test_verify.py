@@ -315,11 +315,14 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         "too few respondents",
     ),
     "a class too small": ({"output": edited(2, "city", "{Bern|Oslo|}")}, "too few respondents"),
-    "k larger than the classes": ({"plan": plan_of(guarantee=Guarantee("k-anonymity", 3))}, "too few resp"),
+    "k larger than the classes": (
+        {"plan": plan_of(guarantee=Guarantee("k-anonymity", 3))},
+        r"too few respondents \(k = 3\)",
+    ),
     "k larger than the table": ({"plan": plan_of(guarantee=Guarantee("k-anonymity", 8))}, "too few resp"),
     "l larger than the values": (
         {"plan": plan_of(guarantee=Guarantee("l-diversity", 2, 3))},
-        "too few values of `disease`",
+        r"too few values of `disease` for its respondents \(l = 3\)",
     ),
     "rows in the order of the input": (
         {"output": sorted(OUT, key=lambda r: LINK[OUT.index(r)]), "link": sorted(LINK)},
