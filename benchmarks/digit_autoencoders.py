@@ -23,7 +23,8 @@ from pydantic import TypeAdapter
 from smalti.studies.identifiability.samples import digits
 from smalti.transforms.auditing.limits import Figure
 from smalti.transforms.auditing.network_gradients import LabelledRecords
-from smalti.transforms.generative.audit import Audited, GenerativeAttack, Settings, attacked
+from smalti.transforms.generative.attack_names import GenerativeAttack
+from smalti.transforms.generative.audit import Audited, Settings, attacked
 from smalti.transforms.generative.distances import DistanceName, distance_of
 from smalti.transforms.generative.models import FromModel
 from smalti.transforms.generative.protocol import Achieved, Groups
@@ -136,7 +137,7 @@ def repeated(setting: Setting, images: LabelledRecords, subset: int, samples: in
         audited, Settings(_ATTACKS, (distance,), samples), FromModel(model, classes, draw, form), model,
         (draw, Seeded(subset)),
     )  # fmt: skip
-    found = tuple(found_by(name, result) for name, result in results)
+    found = tuple(found_by(name, result) for name, result in results.membership)
     return Row(setting.name, subset, samples, training, time.process_time() - begun, found)
 
 
