@@ -72,7 +72,7 @@ def test_a_sample_is_drawn_in_a_run_alone_and_refuses_what_comes_later(tmp_path:
     rare.write_text(policy.read_text().replace("sampling-rate: 0.5", "sampling-rate: 0.0000001"))
     with pytest.raises(GuaranteeError) as empty:
         smalti.run(rare, **asked(tmp_path), out=tmp_path / "rare")
-    assert "a larger `smalti:samplingRate` or lower bounds" in empty.value.way_out
+    assert "a larger `sampling-rate` or lower bounds" in empty.value.way_out
     outcome = run(tmp_path, SAMPLED)
     assert outcome.version is not None, outcome.decision.reasons
     assert 0 < outcome.report.rows_not_sampled < 1473  # type: ignore[union-attr]
