@@ -309,13 +309,13 @@ def test_an_inferred_datatype_may_have_to_be_declared(tmp_path: Path) -> None:
     [
         (
             {**K_MAP, "sensitive": "[illness]", "released": "[]"},
-            "`mosaicrown:sensitive` is not implemented",
+            "`sensitive` is not implemented",
         ),
-        ({**K_MAP, "partitioning": "relaxed"}, "this `smalti:partitioning` is not implemented"),
-        ({**K_MAP, "algorithm": "incognito", "suppression-limit": 0.1}, "`smalti:suppressionLimit`"),
+        ({**K_MAP, "partitioning": "relaxed"}, "this `partitioning` is not implemented"),
+        ({**K_MAP, "algorithm": "incognito", "suppression-limit": 0.1}, "`suppression-limit`"),
         (
             {**K_MAP, "per-column": "{age: {output-form: mean}}"},
-            "a prefix, mean or median as `smalti:outputForm` is not implemented",
+            "a prefix, mean or median as `output-form` is not implemented",
         ),
     ],
     ids=["sensitive", "relaxed", "suppression", "figures"],
