@@ -50,7 +50,7 @@ _TAKES: Final = "x-takes"
 
 
 def _taking(thing: str, description: str) -> Any:
-    """A field that names a thing: a `table`, `model`, `release`, `policy` or `target`, or one of a list."""
+    """A field that names a thing: a `table`, `model`, `version`, `policy` or `target`, or one of a list."""
     return Field(description=description, json_schema_extra={_TAKES: thing})
 
 
@@ -102,7 +102,7 @@ class ReleaseAuditOrder(Described):
     """Attacks on the statistics of a release; for the owner of its data."""
 
     kind: Literal["release-audit"]
-    version: Annotated[_Iri, _taking("release", "a version of released statistics, by its IRI")]
+    version: Annotated[_Iri, _taking("version", "a version of released statistics, by its IRI")]
     population: Annotated[
         _Iri, _taking("table", "a target bound to people like those of the data, who are not in it")
     ]

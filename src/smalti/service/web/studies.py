@@ -125,10 +125,10 @@ def _things(visit: Visit, kind: Json) -> Iterator[tuple[str, list[tuple[str, str
         items = visit.asking.items("listAuditable")
         for thing, is_model in (("table", False), ("model", True)):
             yield thing, [(each["target"],) * 2 for each in items if each["isModel"] is is_model]
-    if "release" in taken:
+    if "version" in taken:
         versions = [each for each in visit.asking.items("listVersions") if each["discarded"] is None]
         yield (
-            "release",
+            "version",
             [(each["versionIri"], f"{each['target']}, version {each['version']}") for each in versions],
         )
     if "policy" in taken:
