@@ -207,7 +207,8 @@ def cannot_be_met(plan: Plan, problem: Problem) -> GuaranteeError:
         if fixed
         else f"{OWNER_CAN} bind more data or offer a policy with {rate}lower bounds",
     )
-    refusal.attainable = attainable(problem, plan.apply.transform.sensitive)
+    if not fixed:  # what everybody has in one class says nothing of classes at levels that are fixed
+        refusal.attainable = attainable(problem, plan.apply.transform.sensitive)
     return refusal
 
 
