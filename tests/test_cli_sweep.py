@@ -156,7 +156,7 @@ def test_people_with_several_rows_are_counted_once(tmp_path: Path) -> None:
     assert point.figures.respondents == 6
     assert point.figures.rows == 12
     (impossible,) = swept(tmp_path, tmp_path / "policy.jsonld", "k=7").points
-    assert "that has 6 respondents" in impossible.problem
+    assert "one class has 6 respondents" in impossible.problem
 
 
 def test_the_data_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,12 +89,12 @@ def binds_as_owner(request: RunRequest, registry: Registry) -> bool:
 
 
 @contextmanager
-def in_words_for(request: RunRequest, registry: Registry) -> Iterator[None]:
-    """Say a refusal in the owner's words, with figures, where the submitter is the owner of the data."""
+def in_words_for(request: RunRequest, registry: Registry, *, with_figures: bool = False) -> Iterator[None]:
+    """Say a refusal in the owner's words where the submitter is the owner of the data (`for_owner`)."""
     try:
         yield
     except SmaltiError as refused:
-        error = for_owner(refused)
+        error = for_owner(refused, with_figures=with_figures)
         if error is refused or not binds_as_owner(request, registry):
             raise
         raise error from None

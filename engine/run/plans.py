@@ -120,7 +120,7 @@ def _beside_earlier(
         except (BackendError, InternalError):
             raise
         except SmaltiError as refused:
-            return planned.stopped_by(for_owner(refused) if is_owner else refused)
+            return planned.stopped_by(for_owner(refused, with_figures=False) if is_owner else refused)
     return planned if notice is None else replace(planned, notices=ordered((*planned.notices, notice)))
 
 

@@ -257,7 +257,7 @@ def _text(refused: PlanError | GuaranteeError | ProblemsError) -> str:
         best = "; ".join(refused.attainable)
         # Without the numbers: what is true of several points is said once.
         return f"the data cannot meet it: everything in one class has {best}" if best else refused.problem
-    worded = for_owner(refused)
+    worded = for_owner(refused, with_figures=True)
     if isinstance(worded, ProblemsError):
         return "; ".join(problem.problem for problem in worded.problems)
     return worded.problem

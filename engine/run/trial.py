@@ -172,7 +172,7 @@ def try_out(
         request, options=replace(request.options, output_format=OutputFormat.CSV, rows_per_part=None)
     )
     columns = described_columns(request)
-    with in_words_for(request, registry):
+    with in_words_for(request, registry, with_figures=True):
         try:
             return _tried_out(request, registry, backend, vary, columns, rows)
         except DeclaresMoreError as more:
@@ -293,7 +293,7 @@ class _Attempt:
             other = self.capability.varied(granted.permission, varied.word, varied.number)
             tried, _ = self.result(replace(granted, permission=other))
         except (PlanError, GuaranteeError) as refused:
-            problem = for_owner(refused).problem
+            problem = for_owner(refused, with_figures=True).problem
             return Variation(varied, None, problem)
         except DeniedOnDataError as denied:
             return Variation(varied, None, denied.reason.text)

@@ -243,18 +243,21 @@ OWNER_CAN: Final = "ask the data's owner, who can"
 """How a way out begins that is the owner's; for the owner it is said without these words."""
 
 
-def for_owner(refused: SmaltiError) -> SmaltiError:
-    """A refusal in words for the data's owner: with the best that the data can meet, where that is known.
+def for_owner(refused: SmaltiError, *, with_figures: bool) -> SmaltiError:
+    """A refusal in words for the data's owner.
 
     Args:
         refused: is returned as it is, where there is nothing else to say to the owner.
+        with_figures: whether the best that the data can meet is in it, where that is known. Who carries a
+            run out for somebody else passes its refusals on, so figures are for trials alone.
     """
     if isinstance(refused, ProblemsError):
-        errors = tuple(map(for_owner, refused.problems))
+        errors = tuple(for_owner(problem, with_figures=with_figures) for problem in refused.problems)
         return refused if errors == refused.problems else ProblemsError(errors)
-    if not refused.attainable and OWNER_CAN not in refused.way_out:
+    attainable = refused.attainable if with_figures else ()
+    if not attainable and OWNER_CAN not in refused.way_out:
         return refused
-    best = f": that has {'; '.join(refused.attainable)}" if refused.attainable else ""
+    best = f": that has {'; '.join(attainable)}" if attainable else ""
     way_out = refused.way_out.replace(f"{OWNER_CAN} ", "")
     return type(refused)(refused.where, f"{refused.problem}{best}", refused.expected, way_out)
 

@@ -465,7 +465,7 @@ def test_bad_input_ends_without_output_or_target(tmp_path: Path, name: str) -> N
     assert "sk the data's owner" not in str(caught.value), "who runs it is the owner"
     if problem == "fewer respondents than k":
         assert "k = 16" in str(caught.value)
-        assert "that has 15 respondents" in str(caught.value)
+        assert "15" not in str(caught.value), "a run tells no figures"
     assert not any(value in str(caught.value) for row in ROWS for value in (row[3], row[4]))
     assert not (tmp_path / "out").exists()
     assert smalti.Registry.open(tmp_path / "r.sqlite").versions(OUTPUT) == ()

@@ -177,32 +177,17 @@ def test_fewer_respondents_than_k(tmp_path: Path, people: int) -> None:
     rows = [[f"p{n % people}", *row[1:]] for n, row in enumerate(small_rows(10))]
     data = small_table(tmp_path, rows, respondent="who")
     ran = attempt(tmp_path, small_policy(tmp_path, k=("gteq", people + 1)), data, code=1)
-    paragraph(
-        ran,
-        CUSTOMER,
-        f"cannot meet k-anonymity with k = {people + 1}",
-        f"{people} respondents",
-        "Bind more data",
-    )
+    paragraph(ran, CUSTOMER, f"cannot meet k-anonymity with k = {people + 1}", "Bind more data")
 
 
 def test_a_refusal_tells_the_rule_and_not_by_how_much(tmp_path: Path) -> None:
-    """The requester learns the same whether one person is missing or all but two; the owner is told."""
-    refusals, told = set(), set()
-    for count in (2, 9):
-        folder = tmp_path / str(count)
-        folder.mkdir()
-        data = small_table(folder, small_rows(count))
-        assert smalti("run", small_policy(folder), *request(data), "--out", "x", cwd=folder).code == 0
-        stronger = small_policy(
-            folder, k=("gteq", 10), uid="http://example.com/policy/10", rule={"uid": "urn:x:10"}
-        )
-        told.add(smalti("run", stronger, *request(data), "--out", "y", cwd=folder).message)
-        assert smalti("policy", "add", stronger, "--as", OWNER, cwd=folder).code == 0
-        refusals.add(smalti("run", stronger, *request(data, owner=None), "--out", "y", cwd=folder).message)
-    assert len(told) == 2
+    """The requester learns the same whether one person is missing or all."""
+    policy = small_policy(tmp_path, k=("gteq", 10))
+    refusals = {
+        attempt(tmp_path, policy, small_table(tmp_path, small_rows(count)), code=1).message
+        for count in (0, 1, 9)
+    }
     assert len(refusals) == 1
-    assert "cannot meet k-anonymity" in refusals.pop()
 
 
 @pytest.mark.parametrize("blank", ["", '""'])
