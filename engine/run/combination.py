@@ -95,7 +95,7 @@ def check_combination(
 
 def is_held_together(capability: Capability[Any, Any], under: RunUnder, compiled: Compiled[Any]) -> bool:
     """Whether a run has earlier releases beside it with which a promise may be broken."""
-    if holds_beside_others(capability.kind) or not under.registry.exists:
+    if holds_beside_others(capability.kind):
         return False
     versions, *_ = _earlier(under, compiled)
     return _breaks_promises(capability, versions)

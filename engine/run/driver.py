@@ -141,7 +141,7 @@ def check_beside_earlier(capability: Capability[P, E], under: RunUnder, plan: P)
         DeniedOnDataError: the run would be denied.
         SmaltiError: as `engine.run.run.run`, where the run would be refused.
     """
-    if holds_beside_others(capability.kind):
+    if holds_beside_others(capability.kind) or not under.registry.exists:
         return None
     if not capability.gives_content_again(plan):
         request, spill = under.request, under.stage.spill

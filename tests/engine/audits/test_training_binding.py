@@ -10,7 +10,7 @@ import smalti
 from smalti.engine.training import attempt as running
 from smalti.errors import UsageError
 
-OF_SOMEBODY_ELSE = "must not bind other data to it"
+OF_SOMEBODY_ELSE = "describes its data otherwise than an owner did"
 
 
 @pytest.fixture
