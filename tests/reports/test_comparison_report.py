@@ -10,6 +10,8 @@ from smalti.reports.comparison import page
 from smalti.reports.page import Drawing, Page, Table
 from smalti.reports.plots import Line, curves, on_straight_lines, rates
 from smalti.reports.web import to_html
+from smalti.studies.comparison.findings import findings
+from smalti.studies.comparison.models import Measured
 from smalti.studies.comparison.results import (
     Attacked,
     Compared,
@@ -18,7 +20,8 @@ from smalti.studies.comparison.results import (
     Skew,
     Spread,
 )
-from smalti.studies.comparison.settings import Comparison, Original, Setting
+from smalti.studies.comparison.settings import Case, Central, Comparison, Original, Setting
+from smalti.transforms.auditing.limits import Outcomes
 
 COMPARISON = Comparison(
     classes=(10, 20),
@@ -45,6 +48,12 @@ def row(classes: int, setting: Setting) -> Row:
     return Row(classes, setting, spread, spread, attacked(setting, 0.8125), attacked(setting, 0.5625))
 
 
+def measured(case: Case) -> Measured:
+    outcomes = Outcomes(200, 400, 100, 400)
+    of_original = outcomes if isinstance(case.setting, Central) else None
+    return Measured(case, 0.75, 0.8, outcomes, outcomes, of_original)
+
+
 COMPARED = Compared(
     COMPARISON,
     tuple(row(classes, setting) for classes in (10, 20) for setting in COMPARISON.settings),
@@ -53,12 +62,13 @@ COMPARED = Compared(
         for classes in (10, 20)
         for noise, difference in ((0.2, 0.28), (0.5, 0.0))
     ),
+    findings(COMPARISON, (measured(case) for case in COMPARISON.cases)),
 )
 
 
 @pytest.fixture(scope="module")
 def drawn() -> Page:
-    return page(COMPARED, with_drawings=True)
+    return page(COMPARED, in_full=True)
 
 
 def tables(shown: Page) -> list[Table]:
@@ -70,7 +80,7 @@ def drawings(shown: Page) -> list[Drawing]:
 
 
 def test_tables_hold_the_figures_with_what_they_are() -> None:
-    shown = page(COMPARED, with_drawings=False)
+    shown = page(COMPARED, in_full=False)
     assert not drawings(shown)
     accuracies = next(table for table in tables(shown) if table.header[0] == "classes")
     assert accuracies.rows[0] == ("10", "original", "0.750 ± 0.125", "0.750 ± 0.125")
@@ -88,13 +98,13 @@ def test_tables_hold_the_figures_with_what_they_are() -> None:
 
 def test_a_single_repetition_has_no_deviation() -> None:
     rows = (replace(one, test_accuracy=Spread(0.75, None)) for one in COMPARED.rows)
-    shown = page(replace(COMPARED, rows=tuple(rows)), with_drawings=False)
+    shown = page(replace(COMPARED, rows=tuple(rows)), in_full=False)
     found = next(table for table in tables(shown) if table.header[0] == "classes")
     assert {row[2] for row in found.rows} == {"0.750"}
 
 
 def test_a_page_says_that_it_is_a_study() -> None:
-    shown = page(COMPARED, with_drawings=False)
+    shown = page(COMPARED, in_full=False)
     (facts, epsilons, *_) = tables(shown)
     assert ("seed", "41, of the data and of all noise: test only") in facts.rows
     assert epsilons.rows[1] == ("local, epsilon 1 per bit", "600 bits", "600")
@@ -112,7 +122,7 @@ def test_drawings_are_those_of_the_document(drawn: Page) -> None:
     captions = [one.caption for one in drawings(drawn)]
     for figure, count in (("4.4", 1), ("4.5", 4 + 3), ("4.6", 4 + 3), ("4.7", 2 * 2 * 2)):
         assert sum(caption.endswith(f"after figure {figure}") for caption in captions) == count, figure
-    assert len(set(captions)) == len(captions) == 23
+    assert len(set(captions)) == len(captions) == 23 + 3, "verdicts, and phi of precision and recall"
 
 
 def test_drawings_hold_names_and_figures(drawn: Page) -> None:
@@ -130,19 +140,19 @@ def test_drawings_hold_names_and_figures(drawn: Page) -> None:
 
 def test_the_page_stands_alone_and_is_repeatable(drawn: Page) -> None:
     text = to_html(drawn)
-    assert text.count("<svg") == 23
+    assert text.count("<svg") == 26
     places = re.findall(r"(?:href|src|action)\s*=\s*[\"']([^\"']*)", text)
     assert all(place.startswith("#") for place in places), places
     assert "<script" not in text
     one = next(iter(drawings(drawn)))
-    again = next(iter(drawings(page(replace(COMPARED, rows=COMPARED.rows), with_drawings=True))))
+    again = next(iter(drawings(page(replace(COMPARED, rows=COMPARED.rows), in_full=True))))
     assert one.svg == again.svg
 
 
 def test_only_what_was_compared_is_drawn() -> None:
     comparison = replace(COMPARISON, local_epsilons=(), classes=(10,), noises=(0.2,))
     rows = tuple(row(10, setting) for setting in comparison.settings)
-    shown = page(Compared(comparison, rows, COMPARED.skews[:1]), with_drawings=True)
+    shown = page(Compared(comparison, rows, COMPARED.skews[:1], COMPARED.findings), in_full=True)
     captions = " ".join(one.caption for one in drawings(shown))
     assert "local" not in captions
     assert "central differential privacy" in captions
